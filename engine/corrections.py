@@ -1,0 +1,433 @@
+"""Correcting: what a change would do, shown before it is made, and made only if that is still so.
+
+A correction is evidence, not an edit: the replacement claim rests on the reviewer's own words and inherits nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.effects import impact_of
+from engine.errors import InvalidInput, NotAllowed, StalePreview, UnknownNode
+from engine.ids import derived_id, digest, new_id, require
+from engine.impact import Change, Outcome, Reach, assess
+from engine.ingest import STATEMENT_LIMIT, checked_text, statement_key, write_version
+from engine.origins import encode
+from engine.planning import Plan, born, now, write_outcome
+from engine.reasons import counted, join, quoted, shorten
+from engine.records import Claim, ClaimChange, Impact, Preview
+from engine.stale import differences
+from engine.store.claims import HUMAN_ORIGIN, fetch_claims
+from engine.store.commit import ChangeSet
+from engine.store.corrections import corrections_by_request, fetch_corrections
+from engine.store.snapshot import Snapshot
+from engine.store.sources import fetch_sources, source_lives
+from engine.store.structure import claims_quoting, find, load_reach
+from engine.terms import index_terms
+from engine.undo import Undoing, work_out
+from engine.undo import write as write_undoing
+
+REVIEWER_LIMIT: Final = 200
+REASON_LIMIT: Final = 5_000
+ANONYMOUS: Final = "A reviewer"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a reviewer asks for: claims to correct or retract, a source to withdraw, or a correction to undo."""
+
+    changes: tuple[ClaimChange, ...] = ()
+    source_id: str | None = None
+    undo: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """One word for it, as previews and history have it."""
+        if self.undo:
+            return "undo"
+        if self.source_id:
+            return "withdraw"
+        if len(self.changes) > 1:
+            return "several"
+        return "correct" if self.changes[0].statement is not None else "retract"
+
+
+@dataclass
+class Assessment:
+    """A request worked out against one revision."""
+
+    request: Request
+    reach: Reach
+    change: Change
+    outcome: Outcome
+    preview: Preview
+    undoing: Undoing | None = None
+    keys: list[str] = field(default_factory=list)
+
+
+def request_for(changes: Sequence[tuple[str, str | None]]) -> Request:
+    """Return the request to correct (or, with None, retract) claims.
+
+    Raises:
+        InvalidInput: a statement is empty, or a claim is named twice.
+    """
+    checked = []
+    for claim_id, statement in changes:
+        require(claim_id, "Claim")
+        if statement is not None:
+            statement = checked_text(statement, "statement", STATEMENT_LIMIT).strip()
+        checked.append(ClaimChange(claim_id=claim_id, statement=statement))
+    if not checked:
+        raise InvalidInput("Nothing to correct: name at least one claim.")
+    if len({change.claim_id for change in checked}) < len(checked):
+        raise InvalidInput("A claim is named twice. Correct each claim once.")
+    return Request(changes=tuple(checked))
+
+
+def request_of(preview: Preview) -> Request:
+    """Return the request that a preview was made for."""
+    if preview.kind == "undo":
+        return Request(undo=preview.undoes[0])
+    if preview.kind == "withdraw":
+        return Request(source_id=preview.source_id)
+    return Request(changes=tuple(preview.changes))
+
+
+def work_out_request(snap: Snapshot, request: Request) -> Assessment:
+    """Work out what a request would do to the workspace as of `snap`. Changes nothing.
+
+    Raises:
+        UnknownNode: it names what is not there.
+        NotAllowed: a claim is not current, or the source is withdrawn already.
+        InvalidInput: a replacement says what the claim says already.
+    """
+    revision = snap.revision + 1
+    undoing = None
+    claims: dict[str, Claim] = {}
+    keys: list[str] = []
+    claim_revision = 0
+    if request.undo is not None:
+        undoing = work_out(snap, request.undo, revision)
+        if undoing.corrections[0].undone is not None:
+            raise NotAllowed(f"{request.undo} was undone already, in revision {undoing.corrections[0].undone}.")
+        reach, change, outcome = undoing.reach, undoing.change, undoing.outcome
+        claims = fetch_claims(snap, undoing.edited)
+        claim_revision = max((claim.revision for claim in claims.values()), default=0)
+    elif request.source_id is not None:
+        source = fetch_sources(snap, [require(request.source_id, "Source")]).get(request.source_id)
+        if source is None:
+            raise UnknownNode(f"There is no source {request.source_id} in this workspace.")
+        if source.status == "withdrawn":
+            raise NotAllowed(f"“{shorten(source.name)}” is withdrawn already.")
+        reach = load_reach(snap, claims_quoting(snap, request.source_id))
+        change = Change(sources={request.source_id: False})
+        outcome = assess(reach, change, revision)
+        claims = fetch_claims(snap, outcome.retracted)
+        claim_revision = source.revision
+        keys = [digest("withdraw", request.source_id, str(source.revision))]
+    else:
+        claims = fetch_claims(snap, [c.claim_id for c in request.changes])
+        for asked in request.changes:
+            _check(claims.get(asked.claim_id), asked)
+        change = Change(
+            statuses={
+                c.claim_id: "retracted" if c.statement is None else "superseded" for c in request.changes
+            }
+        )
+        reach = load_reach(snap, change.statuses)
+        outcome = assess(reach, change, revision)
+        claim_revision = max(claim.revision for claim in claims.values())
+        keys = [_request_key(c, reach.lives[c.claim_id].changed(snap.revision)) for c in request.changes]
+    first = request.changes[0] if request.changes else None
+    preview = Preview(
+        kind=request.kind,  # type: ignore[arg-type]
+        claim=claims.get(first.claim_id) if first else next(iter(claims.values()), None),
+        statement=first.statement if first else None,
+        changes=list(request.changes),
+        claims=list(claims.values()),
+        source_id=request.source_id,
+        undoes=[c.id for c in undoing.corrections] if undoing else [],
+        workspace_id=snap.workspace_id,
+        workspace_revision=snap.revision,
+        claim_revision=claim_revision,
+        digest="",
+        impact=impact_of(snap, reach, change, outcome),
+    )
+    preview = preview.model_copy(update={"digest": shown_digest(preview)})
+    return Assessment(request, reach, change, outcome, preview, undoing, keys)
+
+
+def shown_digest(preview: Preview) -> str:
+    """Return the digest of all that a preview shows, the workspace's revision aside."""
+    shown = preview.model_dump(mode="json", exclude={"digest", "workspace_revision"})
+    return digest(json.dumps(shown, ensure_ascii=False, sort_keys=True))
+
+
+def _check(claim: Claim | None, asked: ClaimChange) -> None:
+    if claim is None:
+        raise UnknownNode(f"There is no claim {asked.claim_id} in this workspace.")
+    if claim.status != "current":
+        instead = f" Correct {claim.superseded_by}, which replaced it." if claim.superseded_by else ""
+        raise NotAllowed(f"{claim.id} (“{shorten(claim.statement)}”) is {claim.status} already.{instead}")
+    if asked.statement is not None and statement_key(asked.statement) == statement_key(claim.statement):
+        raise InvalidInput("The replacement says what the claim says already. Type what is right.")
+
+
+def _request_key(asked: ClaimChange, claim_since: int) -> str:
+    what = ["retract"] if asked.statement is None else ["correct", asked.statement]
+    return digest(asked.claim_id, str(claim_since), *what)
+
+
+@dataclass
+class Applying:
+    """Plans what a preview showed; refuses when something else would happen now."""
+
+    preview: Preview
+    reviewer: str = ""
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        for value, what, limit in (
+            (self.reviewer, "reviewer", REVIEWER_LIMIT),
+            (self.reason, "reason", REASON_LIMIT),
+        ):
+            if value:
+                checked_text(value, what, limit)
+        if shown_digest(self.preview) != self.preview.digest:
+            raise InvalidInput("This preview was altered after it was made. Make it again with `ws.preview`.")
+
+    def plan(self, snap: Snapshot, revision: int) -> Plan:
+        """Plan the correction, or find that it was made already.
+
+        Raises:
+            StalePreview: what was shown would not happen any more.
+        """
+        if self.preview.workspace_id != snap.workspace_id:
+            raise InvalidInput("This preview was made for another workspace.")
+        request = request_of(self.preview)
+        change = ChangeSet(revision)
+        done = already_done(snap, self.preview)
+        if done:
+            return Plan(change, request.kind, result=done, facts={"already": True})
+        try:
+            now_shown = work_out_request(snap, request)
+        except (NotAllowed, UnknownNode) as error:
+            raise self._stale(snap, str(error)) from error
+        if now_shown.preview.digest != self.preview.digest:
+            changed = differences(self.preview, now_shown.preview)
+            raise StalePreview(
+                f"What you were shown would no longer happen: {' '.join(changed)} Look at the fresh preview.",
+                now_shown.preview,
+                changed,
+            )
+        return write_request(snap, change, now_shown, self.reviewer.strip(), self.reason.strip())
+
+    def _stale(self, snap: Snapshot, why: str) -> StalePreview:
+        """The request cannot be made any more: show it for what stands in the claim's place now."""
+        message = f"What you were shown would no longer happen: {why}"
+        named = [change.claim_id for change in self.preview.changes] or [c.id for c in self.preview.claims]
+        claims = fetch_claims(snap, named)
+        if len(self.preview.changes) == 1 and claims:
+            claim = next(iter(claims.values()))
+            while claim.superseded_by:
+                claim = fetch_claims(snap, [claim.superseded_by])[claim.superseded_by]
+            asked = self.preview.changes[0].statement
+            says_it = asked is not None and statement_key(asked) == statement_key(claim.statement)
+            if claim.status == "current" and not says_it:
+                return StalePreview(
+                    message, work_out_request(snap, request_for([(claim.id, asked)])).preview, [why]
+                )
+            claims = {claim.id: claim}
+        # Nothing is left to be done: the fresh preview shows what is there, and no effect.
+        nothing = self.preview.model_copy(
+            update={
+                "claim": next(iter(claims.values()), None),
+                "claims": list(claims.values()),
+                "workspace_revision": snap.revision,
+                "claim_revision": max((claim.revision for claim in claims.values()), default=0),
+                "impact": Impact(),
+            }
+        )
+        return StalePreview(
+            message, nothing.model_copy(update={"digest": shown_digest(nothing)}), [why]
+        )
+
+
+def already_done(snap: Snapshot, preview: Preview) -> list[str]:
+    """Return the corrections that carried out this very preview's request, if it was carried out."""
+    if preview.kind == "undo":
+        found = fetch_corrections(snap, preview.undoes)
+        undone = [k.id for k in found.values() if k.status == "undone"]
+        return undone if len(undone) == len(preview.undoes) else []
+    if preview.kind == "withdraw":
+        keys = [digest("withdraw", str(preview.source_id), str(preview.claim_revision))]
+    else:
+        lives = load_lives(snap, [c.claim_id for c in preview.changes])
+        keys = [
+            _request_key(c, since)
+            for c in preview.changes
+            for since in lives.get(c.claim_id, [])
+            if since <= preview.workspace_revision
+        ]
+    found_ids = [
+        correction
+        for correction, life in corrections_by_request(snap, keys)
+        if life.at(snap.revision).status == "applied"
+    ]
+    needed = 1 if preview.kind == "withdraw" else len(preview.changes)
+    return found_ids if len(found_ids) == needed else []
+
+
+def load_lives(snap: Snapshot, claims: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return the revisions at which each claim's states began."""
+    return {name: found.life.since for name, found in find(snap, claims).items()}
+
+
+def write_request(
+    snap: Snapshot, change: ChangeSet, assessed: Assessment, reviewer: str, reason: str
+) -> Plan:
+    """Write a request that was worked out for this very revision."""
+    request = assessed.request
+    who = reviewer or ANONYMOUS
+    write_outcome(change, assessed.reach, assessed.outcome)
+    counts = assessed.preview.impact.counts
+    brings = join(
+        [
+            f"{counts[tier]} {words}"
+            for tier, words in (
+                ("acted", "acted on"),
+                ("needs_review", "to review"),
+                ("held", "held"),
+                ("weakened", "weakened"),
+                ("restored", "restored"),
+            )
+            if counts[tier]
+        ]
+    )
+    brings = f" ({brings})" if brings else ""
+    if assessed.undoing is not None:
+        write_undoing(snap, change, assessed.undoing)
+        ids = [correction.id for correction in assessed.undoing.corrections]
+        summary = f"Undid {counted(len(ids), 'correction')}{brings}."
+        return Plan(change, "undo", summary, who, reason, ids[0], ids)
+    if request.source_id is not None:
+        source = fetch_sources(snap, [request.source_id])[request.source_id]
+        correction = _correction(
+            change, "withdraw", source.name, None, who, reason, assessed.keys[0]
+        )
+        lives = source_lives(snap)
+        state = lives[request.source_id].at(snap.revision)
+        change.move(
+            "Source", request.source_id, lives[request.source_id], state._replace(status="withdrawn")
+        )
+        change.link("WITHDRAWS", ("Correction", correction), ("Source", request.source_id))
+        for claim in assessed.outcome.retracted:
+            change.link("CORRECTS", ("Correction", correction), ("Claim", claim), role="withdrawn")
+        summary = f"Withdrew {quoted(source.name)}{brings}."
+        return Plan(change, "withdraw", summary, who, reason, correction, [correction])
+    claims = {claim.id: claim for claim in assessed.preview.claims}
+    made = []
+    human: Human | None = None
+    for asked, key in zip(request.changes, assessed.keys, strict=True):
+        old = claims[asked.claim_id]
+        if asked.statement is None:
+            correction = _correction(change, "retract", old.statement, None, who, reason, key)
+        else:
+            human = human or Human.find(snap, change, who)
+            correction = _correction(change, "correct", old.statement, asked.statement, who, reason, key)
+            replacement, fragment = human.states(change, asked.statement)
+            change.link("SUPERSEDES", ("Claim", replacement), ("Claim", old.id))
+            change.link("REPLACES_WITH", ("Correction", correction), ("Claim", replacement))
+            change.link("SAYS", ("Correction", correction), ("SourceFragment", fragment))
+        change.link("CORRECTS", ("Correction", correction), ("Claim", old.id), role="corrected")
+        made.append(correction)
+    first = request.changes[0]
+    what = quoted(claims[first.claim_id].statement)
+    if len(made) > 1:
+        summary = f"Corrected {len(made)} claims, {what} among them{brings}."
+    elif first.statement is None:
+        summary = f"Retracted {what}{brings}."
+    else:
+        summary = f"Corrected {what} to {quoted(first.statement)}{brings}."
+    return Plan(change, request.kind, summary, who, reason, made[0], made)
+
+
+def _correction(
+    change: ChangeSet, kind: str, original: str, statement: str | None, who: str, reason: str, key: str
+) -> str:
+    return change.create(
+        "Correction",
+        new_id("Correction"),
+        kind=kind,
+        text=original,
+        statement=statement,
+        reviewer=who,
+        reason=reason,
+        at=now(),
+        request_key=key,
+        **born(change.revision, "applied"),
+    )
+
+
+@dataclass
+class Human:
+    """A person as a source: every statement of theirs is a version of its own with one fragment."""
+
+    source_id: str
+    versions: int
+
+    @classmethod
+    def find(cls, snap: Snapshot, change: ChangeSet, name: str) -> Human:
+        """Return the person called `name`, written into the change set if they are new."""
+        source_id = derived_id("Source", "human", name)
+        known = fetch_sources(snap, [source_id]).get(source_id)
+        if known is None:
+            change.create(
+                "Source",
+                source_id,
+                name=name,
+                kind="human",
+                **born(change.revision, "active", note=encode({HUMAN_ORIGIN})),
+            )
+            return cls(source_id, 0)
+        if known.status == "withdrawn":
+            raise NotAllowed(
+                f"What {name} said was withdrawn, so a correction cannot rest on it. Undo that withdrawal first."
+            )
+        return cls(source_id, len(known.versions))
+
+    def states(self, change: ChangeSet, statement: str) -> tuple[str, str]:
+        """Write a claim that rests on these words alone. Return it and the fragment that holds them."""
+        self.versions += 1
+        version_id = new_id("SourceVersion")
+        spans = [(0, len(statement))]
+        ((fragment_id, _),) = write_version(
+            change, version_id, statement, digest(self.source_id, statement), spans
+        )
+        change.link("HAS_VERSION", ("Source", self.source_id), ("SourceVersion", version_id), n=self.versions)
+        claim_id = change.create(
+            "Claim",
+            new_id("Claim"),
+            statement=statement,
+            statement_key=statement_key(statement),
+            terms=index_terms(statement),
+            confidence=0.0,
+            confidence_kind=HUMAN_ORIGIN,
+            **born(change.revision, "current"),
+        )
+        change.link(
+            "EVIDENCE",
+            ("Claim", claim_id),
+            ("SourceFragment", fragment_id),
+            id=new_id("Evidence"),
+            quote=statement,
+            starts=[0],
+            ends=[len(statement)],
+            source=self.source_id,
+            version=version_id,
+            role="correction",
+        )
+        return claim_id, fragment_id
