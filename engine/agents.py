@@ -75,9 +75,7 @@ class RuleAnalyst:
             if fragment is not None and _has_names(question, hit, fragment):
                 scored.append((_coverage(weights, hit), hit))
         best = max((score for score, _ in scored), default=0.0)
-        kept = [
-            hit for score, hit in sorted(scored, key=lambda s: -s[0]) if score >= max(ENOUGH, 0.7 * best)
-        ][:CITED]
+        kept = [hit for score, hit in sorted(scored, key=lambda s: -s[0]) if score >= max(ENOUGH, 0.7 * best)][:CITED]
         log.note(
             self.name,
             "proposed",
@@ -107,19 +105,14 @@ class RuleCoordinator:
 
     def review(self, question: str, proposal: Proposal, log: EvidenceLog) -> Proposal:
         """Return the proposal as it is: there is no judgement here beyond the rules."""
-        log.note(
-            self.name, "reviewed", f"Reviewed a proposal of {counted(len(proposal.because), 'citation')}."
-        )
+        log.note(self.name, "reviewed", f"Reviewed a proposal of {counted(len(proposal.because), 'citation')}.")
         return proposal
 
 
 def _weights(terms: Sequence[str], hits: Sequence[ClaimHit]) -> dict[str, float]:
     """Weigh each word of the question by how few of the hits have it."""
     texts = [_words(hit) for hit in hits]
-    return {
-        term: math.log(1 + (len(texts) + 1) / (0.5 + sum(_has(words, term) for words in texts)))
-        for term in terms
-    }
+    return {term: math.log(1 + (len(texts) + 1) / (0.5 + sum(_has(words, term) for words in texts))) for term in terms}
 
 
 def _words(hit: ClaimHit) -> set[str]:

@@ -64,9 +64,7 @@ class Asking:
             found = premises(snap, groups)
             key = request_key("ask", run_id)
             title = self.proposal.title or shorten(found[cited[0]].title, 300)
-            decision_id = write_decision(
-                snap, change, title, self.proposal.rationale, groups, key, found
-            )
+            decision_id = write_decision(snap, change, title, self.proposal.rationale, groups, key, found)
             order = [name for group in groups for name in sorted(group)]
             text = "\n".join(f"{found[name].title} [{n}]" for n, name in enumerate(dict.fromkeys(order), 1))
             actions = [

@@ -77,9 +77,10 @@ def request_for(changes: Sequence[tuple[str, str | None]]) -> Request:
     checked = []
     for claim_id, statement in changes:
         require(claim_id, "Claim")
-        if statement is not None:
-            statement = checked_text(statement, "statement", STATEMENT_LIMIT).strip()
-        checked.append(ClaimChange(claim_id=claim_id, statement=statement))
+        said = statement
+        if said is not None:
+            said = checked_text(said, "statement", STATEMENT_LIMIT).strip()
+        checked.append(ClaimChange(claim_id=claim_id, statement=said))
     if not checked:
         raise InvalidInput("Nothing to correct: name at least one claim.")
     if len({change.claim_id for change in checked}) < len(checked):
@@ -133,9 +134,7 @@ def work_out_request(snap: Snapshot, request: Request) -> Assessment:
         for asked in request.changes:
             _check(claims.get(asked.claim_id), asked)
         change = Change(
-            statuses={
-                c.claim_id: "retracted" if c.statement is None else "superseded" for c in request.changes
-            }
+            statuses={c.claim_id: "retracted" if c.statement is None else "superseded" for c in request.changes}
         )
         reach = load_reach(snap, change.statuses)
         outcome = assess(reach, change, revision)
@@ -237,9 +236,7 @@ class Applying:
             asked = self.preview.changes[0].statement
             says_it = asked is not None and statement_key(asked) == statement_key(claim.statement)
             if claim.status == "current" and not says_it:
-                return StalePreview(
-                    message, work_out_request(snap, request_for([(claim.id, asked)])).preview, [why]
-                )
+                return StalePreview(message, work_out_request(snap, request_for([(claim.id, asked)])).preview, [why])
             claims = {claim.id: claim}
         # Nothing is left to be done: the fresh preview shows what is there, and no effect.
         nothing = self.preview.model_copy(
@@ -251,44 +248,30 @@ class Applying:
                 "impact": Impact(),
             }
         )
-        return StalePreview(
-            message, nothing.model_copy(update={"digest": shown_digest(nothing)}), [why]
-        )
+        return StalePreview(message, nothing.model_copy(update={"digest": shown_digest(nothing)}), [why])
 
 
 def already_done(snap: Snapshot, preview: Preview) -> list[str]:
     """Return the corrections that carried out this very preview's request, if it was carried out."""
     if preview.kind == "undo":
-        found = fetch_corrections(snap, preview.undoes)
-        undone = [k.id for k in found.values() if k.status == "undone"]
+        undone = [k.id for k in fetch_corrections(snap, preview.undoes).values() if k.status == "undone"]
         return undone if len(undone) == len(preview.undoes) else []
     if preview.kind == "withdraw":
-        keys = [digest("withdraw", str(preview.source_id), str(preview.claim_revision))]
+        wanted = [[digest("withdraw", str(preview.source_id), str(preview.claim_revision))]]
     else:
-        lives = load_lives(snap, [c.claim_id for c in preview.changes])
-        keys = [
-            _request_key(c, since)
+        found_lives = find(snap, [c.claim_id for c in preview.changes])
+        wanted = [
+            [_request_key(c, since) for since in found_lives[c.claim_id].life.since]
+            if c.claim_id in found_lives
+            else []
             for c in preview.changes
-            for since in lives.get(c.claim_id, [])
-            if since <= preview.workspace_revision
         ]
-    found_ids = [
-        correction
-        for correction, life in corrections_by_request(snap, keys)
-        if life.at(snap.revision).status == "applied"
-    ]
-    needed = 1 if preview.kind == "withdraw" else len(preview.changes)
-    return found_ids if len(found_ids) == needed else []
+    made = corrections_by_request(snap, [key for keys in wanted for key in keys])
+    done = [made[key] for keys in wanted for key in keys if key in made]
+    return done if len(done) == len(wanted) else []
 
 
-def load_lives(snap: Snapshot, claims: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return the revisions at which each claim's states began."""
-    return {name: found.life.since for name, found in find(snap, claims).items()}
-
-
-def write_request(
-    snap: Snapshot, change: ChangeSet, assessed: Assessment, reviewer: str, reason: str
-) -> Plan:
+def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, reviewer: str, reason: str) -> Plan:
     """Write a request that was worked out for this very revision."""
     request = assessed.request
     who = reviewer or ANONYMOUS
@@ -315,14 +298,10 @@ def write_request(
         return Plan(change, "undo", summary, who, reason, ids[0], ids)
     if request.source_id is not None:
         source = fetch_sources(snap, [request.source_id])[request.source_id]
-        correction = _correction(
-            change, "withdraw", source.name, None, who, reason, assessed.keys[0]
-        )
+        correction = _correction(change, "withdraw", source.name, None, who, reason, assessed.keys[0])
         lives = source_lives(snap)
         state = lives[request.source_id].at(snap.revision)
-        change.move(
-            "Source", request.source_id, lives[request.source_id], state._replace(status="withdrawn")
-        )
+        change.move("Source", request.source_id, lives[request.source_id], state._replace(status="withdrawn"))
         change.link("WITHDRAWS", ("Correction", correction), ("Source", request.source_id))
         for claim in assessed.outcome.retracted:
             change.link("CORRECTS", ("Correction", correction), ("Claim", claim), role="withdrawn")
@@ -404,9 +383,7 @@ class Human:
         self.versions += 1
         version_id = new_id("SourceVersion")
         spans = [(0, len(statement))]
-        ((fragment_id, _),) = write_version(
-            change, version_id, statement, digest(self.source_id, statement), spans
-        )
+        ((fragment_id, _),) = write_version(change, version_id, statement, digest(self.source_id, statement), spans)
         change.link("HAS_VERSION", ("Source", self.source_id), ("SourceVersion", version_id), n=self.versions)
         claim_id = change.create(
             "Claim",

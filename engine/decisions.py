@@ -78,9 +78,7 @@ def holds(snap: Snapshot, found: dict[str, Found], groups: Sequence[frozenset[st
     return any(all(found[p].life.at(snap.revision).supported for p in group) for group in groups)
 
 
-def write_ways(
-    change: ChangeSet, node: tuple[str, str], groups: Sequence[frozenset[str]]
-) -> list[Way]:
+def write_ways(change: ChangeSet, node: tuple[str, str], groups: Sequence[frozenset[str]]) -> list[Way]:
     """Write one justification for each group of premises."""
     ways = []
     for group in groups:
@@ -149,9 +147,7 @@ class Decided:
         for known, life in same_request(snap, "Decision", key):
             if life.at(snap.revision).status in OPEN:
                 return Plan(change, "decide", result=known)
-        decision_id = write_decision(
-            snap, change, title, self.rationale, groups, key, premises(snap, groups)
-        )
+        decision_id = write_decision(snap, change, title, self.rationale, groups, key, premises(snap, groups))
         return Plan(change, "decide", f"Decided “{shorten(title)}”.", ref=decision_id, result=decision_id)
 
 
@@ -192,9 +188,7 @@ class Justified:
         kind = kind_of(require(self.node_id, "Claim", "Decision"))
         groups = alternatives(self.because)
         if any(self.node_id in group for group in groups):
-            raise InvalidInput(
-                f"{self.node_id} cannot be among its own premises: nothing holds itself up."
-            )
+            raise InvalidInput(f"{self.node_id} cannot be among its own premises: nothing holds itself up.")
         node = find(snap, [self.node_id]).get(self.node_id)
         if node is None:
             raise UnknownNode(f"There is no {kind.lower()} {self.node_id} in this workspace.")
@@ -255,9 +249,7 @@ def decision_ids(because: object) -> list[str]:
     return decisions
 
 
-def write_action(
-    change: ChangeSet, description: str, decisions: Sequence[str], key: str, marked: bool
-) -> str:
+def write_action(change: ChangeSet, description: str, decisions: Sequence[str], key: str, marked: bool) -> str:
     """Write an action. Return its id."""
     action_id = change.create(
         "Action",

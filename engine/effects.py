@@ -72,9 +72,7 @@ def impact_of(snap: Snapshot, reach: Reach, change: Change, outcome: Outcome) ->
         )
 
     def tier(name: Tier) -> list[Effect]:
-        return [
-            effect(fate) for fate in sorted(outcome.tier(name), key=lambda f: (len(f.path), f.path))
-        ]
+        return [effect(fate) for fate in sorted(outcome.tier(name), key=lambda f: (len(f.path), f.path))]
 
     return Impact(**{name: tier(name) for name in TIERS})
 

@@ -1,14 +1,14 @@
 """Every error the engine raises on purpose.
 
-    WorkbenchError
-    ├── InvalidInput          what was given cannot be used; nothing was changed
-    │   └── EvidenceRejected  a quote is not evidence; carries the reason and, where there is one, the likely span
-    ├── UnknownWorkspace      no workspace has that id
-    ├── UnknownNode           no node of this workspace has that id
-    ├── NotAllowed            a rule of the product forbids it, now
-    ├── StalePreview          what the reviewer was shown would no longer happen; carries the fresh preview
-    ├── DatabaseUnavailable   the database cannot be reached, or is not one the engine can trust
-    └── ModelUnavailable      a model was asked for and none answers
+WorkbenchError
+├── InvalidInput          what was given cannot be used; nothing was changed
+│   └── EvidenceRejected  a quote is not evidence; carries the reason and, where there is one, the likely span
+├── UnknownWorkspace      no workspace has that id
+├── UnknownNode           no node of this workspace has that id
+├── NotAllowed            a rule of the product forbids it, now
+├── StalePreview          what the reviewer was shown would no longer happen; carries the fresh preview
+├── DatabaseUnavailable   the database cannot be reached, or is not one the engine can trust
+└── ModelUnavailable      a model was asked for and none answers
 """
 
 from __future__ import annotations

@@ -128,9 +128,7 @@ def _fell(snap: Snapshot, node_id: str, title: str, life: Lifeline) -> Explanati
 def _carried(then: Snapshot, before: Structure, node_id: str) -> list[str]:
     """Return the shortest path along which the loss came, from what was changed to the node."""
     standing = {name for name, state in before.states.items() if state.supported}
-    after = {
-        name: found.life.at(then.revision).supported for name, found in find(then, before.graph).items()
-    }
+    after = {name: found.life.at(then.revision).supported for name, found in find(then, before.graph).items()}
     parents: dict[str, str | None] = {node_id: None}
     queue = deque([node_id])
     while queue:
@@ -254,7 +252,13 @@ def _action(snap: Snapshot, node_id: str) -> Explanation:
     else:
         sentence = f"It is proposed because of {named}."
     return _plain(
-        node_id, "Action", action.description, action.status, not marked, sentence, _reasons(snap, action.because)
+        node_id,
+        "Action",
+        action.description,
+        action.status,
+        not marked,
+        sentence,
+        _reasons(snap, action.because),
     )
 
 
@@ -296,7 +300,13 @@ def _correction(snap: Snapshot, node_id: str) -> Explanation:
 
 
 def _plain(
-    node_id: str, kind: NodeKind, title: str, status: str, supported: bool, sentence: str, reasons: list[Reason]
+    node_id: str,
+    kind: NodeKind,
+    title: str,
+    status: str,
+    supported: bool,
+    sentence: str,
+    reasons: list[Reason],
 ) -> Explanation:
     return Explanation(
         id=node_id,

@@ -94,9 +94,7 @@ def changed_graph(graph: Mapping[str, Node], change: Change) -> dict[str, Node]:
     after = {}
     for name, node in graph.items():
         grounds = tuple(
-            ground._replace(standing=change.sources[ground.source])
-            if ground.source in change.sources
-            else ground
+            ground._replace(standing=change.sources[ground.source]) if ground.source in change.sources else ground
             for ground in node.grounds
         )
         after[name] = Node(
@@ -161,9 +159,7 @@ def assess(
     for name, node in graph.items():
         reached = reach.nodes[name]
         held_before = ways_that_hold(node, before | outside_standing) if node.open else []
-        held_after = (
-            ways_that_hold(after_graph[name], after | outside_standing) if after_graph[name].open else []
-        )
+        held_after = ways_that_hold(after_graph[name], after | outside_standing) if after_graph[name].open else []
         still = {way.id for way in held_after}
         lost = tuple(way for way in held_before if way.id not in still)
         grounds_before = {g.source for g in node.grounds if g.standing} if node.open else set()
@@ -218,9 +214,7 @@ def _action_fate(
     marked = [d for d in reached.because if d in fates and fates[d].after.status == "needs_review"]
     newly = [d for d in marked if fates[d].tier == "needs_review"]
     elsewhere = any(
-        reach.outside[d].status == "needs_review"
-        for d in reached.because
-        if d not in fates and d in reach.outside
+        reach.outside[d].status == "needs_review" for d in reached.because if d not in fates and d in reach.outside
     )
     status = action_status(reached.state.status, bool(marked) or elsewhere)
     tier: Tier = "untouched"
@@ -252,9 +246,7 @@ def action_status(status: str, marked: bool) -> str:
     return status
 
 
-def _paths(
-    reach: Reach, seeds: Iterable[str], carriers: Mapping[str, list[Way]]
-) -> dict[str, tuple[str, ...]]:
+def _paths(reach: Reach, seeds: Iterable[str], carriers: Mapping[str, list[Way]]) -> dict[str, tuple[str, ...]]:
     """Return for every node a shortest path from the change.
 
     `carriers` are the nodes that lost or gained support, each with the justifications that carried it there:

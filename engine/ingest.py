@@ -106,9 +106,7 @@ def review(text: str, proposals: Iterable[ProposedClaim]) -> Reviewed:
         verdict = quotes.check(proposal.evidence_quote)
         if verdict.valid:
             reviewed.accepted.append(
-                Accepted(
-                    proposal.statement.strip(), proposal.evidence_quote, tuple(verdict.spans), proposal
-                )
+                Accepted(proposal.statement.strip(), proposal.evidence_quote, tuple(verdict.spans), proposal)
             )
         else:
             reviewed.rejected.append(
@@ -157,9 +155,7 @@ class NewText:
     def reviewed(self) -> Reviewed:
         """The extractor's proposals after the rules."""
         if self._reviewed is None:
-            self._reviewed = (
-                review(self.text, self.extractor.propose(self.text)) if self.extractor else Reviewed()
-            )
+            self._reviewed = review(self.text, self.extractor.propose(self.text)) if self.extractor else Reviewed()
         return self._reviewed
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
@@ -193,17 +189,14 @@ class NewText:
             version_id = new_id("SourceVersion")
             places = write_version(change, version_id, self.text, self.sha256, self.fragments)
         change.link("HAS_VERSION", ("Source", source_id), ("SourceVersion", version_id), n=1)
-        taken = accept(
-            snap, change, source_id, version_id, places, self.reviewed.accepted, "extracted"
-        )
+        taken = accept(snap, change, source_id, version_id, places, self.reviewed.accepted, "extracted")
         rejected = [*self.reviewed.rejected, *taken.rejected]
         extractor = self.extractor.name if self.extractor else None
         write_record(change, source_id, version_id, extractor, rejected)
         return Plan(
             change,
             "ingest",
-            f"Took in “{shorten(self.name)}”: {counted(len(taken.claims), 'claim')}, "
-            f"{len(rejected)} rejected.",
+            f"Took in “{shorten(self.name)}”: {counted(len(taken.claims), 'claim')}, {len(rejected)} rejected.",
             ref=source_id,
             result=Outcome(
                 source_id,
@@ -255,8 +248,7 @@ class Submitted:
         for proposal in self.proposals:
             if not isinstance(proposal, ProposedClaim):
                 raise InvalidInput(
-                    "Each proposal must be a ProposedClaim(statement, evidence_quote), "
-                    f"not {type(proposal).__name__}."
+                    f"Each proposal must be a ProposedClaim(statement, evidence_quote), not {type(proposal).__name__}."
                 )
         self._reviewed: dict[str, Reviewed] = {}
 

@@ -40,7 +40,7 @@ def load_bearing_rows(snap: Snapshot, limit: int) -> list[dict[str, Any]]:
             falls[point].add(name)
     waiting = [row for row in action_rows(snap) if row["status"] in ("proposed", "held")]
     names = origin_names(snap, origins)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": point,
             "kind": "Claim" if point in structure.graph else "Origin",

@@ -12,9 +12,7 @@ DOWNWARD = {"STATES", "SUPPORTS", "LEADS_TO"}
 Edges = set[tuple[str, str, str]]
 
 
-def product_graph(
-    snap: Snapshot, focus: str | None, hops: int | None, include_superseded: bool
-) -> ProductGraph:
+def product_graph(snap: Snapshot, focus: str | None, hops: int | None, include_superseded: bool) -> ProductGraph:
     """Return the product view as of the snapshot.
 
     Without `focus`, all of it. With it: the node, what lies one step up from it, and everything down from it,

@@ -32,22 +32,16 @@ def why(fate: Fate, kind: str, title_of: Callable[[str], str], fragility: Fragil
     if kind == "Action":
         return _why_action(fate, title_of)
     if fate.tier == "needs_review":
-        return (
-            f"Its last support is gone: {_lost_through(fate, title_of)}, and nothing else holds this {noun} up."
-        )
+        return f"Its last support is gone: {_lost_through(fate, title_of)}, and nothing else holds this {noun} up."
     if fate.tier == "weakened":
         return f"{_remain(fate)} {_holds(fate, title_of)}{_hangs_on(fragility, title_of)}"
     if fate.tier == "restored":
         if fate.before.supported:
-            return (
-                f"It stood already and gains support: {fate.supports_before} before, {fate.supports_after} now."
-            )
+            return f"It stood already and gains support: {fate.supports_before} before, {fate.supports_after} now."
         return f"It is supported again, by {counted(fate.supports_after, 'support')}."
     if not fate.after.supported:
         return f"This {noun} had no support before and has none now; nothing changes for it."
-    return (
-        f"It is related, but none of the supports that hold it ({fate.supports_after}) rests on what changes."
-    )
+    return f"It is related, but none of the supports that hold it ({fate.supports_after}) rests on what changes."
 
 
 def _why_action(fate: Fate, title_of: Callable[[str], str]) -> str:

@@ -23,6 +23,10 @@ Because: TypeAlias = list["str | list[str]"]
 """Alternatives: a node id (that one suffices), or a list of node ids (all of them are needed)."""
 
 
+GIVEN: Any = ...
+"""Stands for an argument that must be given: pydantic, not Python, says when it is missing."""
+
+
 class Record(BaseModel):
     """The base of every record: frozen, strict about unknown fields."""
 
@@ -42,8 +46,10 @@ class ProposedClaim(Record):
     evidence_quote: str
     hint: int | None = None
 
-    def __init__(self, statement: str = ..., evidence_quote: str = ..., hint: int | None = None, **data: Any) -> None:  # type: ignore[assignment]
-        super().__init__(statement=statement, evidence_quote=evidence_quote, hint=hint, **data)
+    def __init__(
+        self, statement: str = GIVEN, evidence_quote: str = GIVEN, hint: int | None = None, **data: Any
+    ) -> None:
+        BaseModel.__init__(self, statement=statement, evidence_quote=evidence_quote, hint=hint, **data)
 
 
 class Rejection(Record):
@@ -305,8 +311,8 @@ class Reaffirm(Record):
     kind: Literal["reaffirm"] = "reaffirm"
     because: list[str | list[str]]
 
-    def __init__(self, because: list[str | list[str]] = ..., **data: Any) -> None:  # type: ignore[assignment]
-        super().__init__(because=because, **data)
+    def __init__(self, because: list[str | list[str]] = GIVEN, **data: Any) -> None:
+        BaseModel.__init__(self, because=because, **data)
 
 
 class Rebase(Record):
@@ -317,8 +323,10 @@ class Rebase(Record):
     because: list[str | list[str]]
     rationale: str = ""
 
-    def __init__(self, title: str = ..., because: list[str | list[str]] = ..., **data: Any) -> None:  # type: ignore[assignment]
-        super().__init__(title=title, because=because, **data)
+    def __init__(
+        self, title: str = GIVEN, because: list[str | list[str]] = GIVEN, rationale: str = "", **data: Any
+    ) -> None:
+        BaseModel.__init__(self, title=title, because=because, rationale=rationale, **data)
 
 
 class Withdraw(Record):

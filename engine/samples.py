@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 PLAN: Final = """\
 Aurora: launch plan, second draft
 
-The public launch of Aurora is on 12 June. The launch event takes place in Ghent. The main hall in Ghent holds 400 people.
-Invitations go out six weeks before the launch.
+The public launch of Aurora is on 12 June. The launch event takes place in Ghent.
+The main hall in Ghent holds 400 people. Invitations go out six weeks before the launch.
 
 The press tour begins on the day of the launch. The budget for the launch event is 90,000 euros.
 """
@@ -70,7 +70,9 @@ def load_launch_story(wb: Workbench, name: str = "Aurora launch (sample)") -> Wo
         "Half of the customers would pay for priority support.",
     )
     sent = ws.derive("Invitations must be sent by 1 May.", because=[[date, invitations]]).id
-    book = ws.decide("Book the main hall in Ghent for 12 June", [[date, place, hall]], "The date and the place are set.")
+    book = ws.decide(
+        "Book the main hall in Ghent for 12 June", [[date, place, hall]], "The date and the place are set."
+    )
     print_ = ws.decide("Print the invitations in April", [sent], "They go out by 1 May.")
     ship = ws.decide("Start shipping in June", [date, ready], "The launch is in June, and the partners are ready.")
     tour = ws.decide("Announce the press tour", [[book.id, press]], "It begins with the event.")

@@ -37,7 +37,5 @@ def search(snap: Snapshot, query: object, limit: int) -> list[ClaimHit]:
     order = sorted(ranked.items(), key=lambda hit: (hit[1][1] != "phrase", -hit[1][0], hit[0]))[:limit]
     claims = fetch_claims(snap, [claim_id for claim_id, _ in order])
     return [
-        ClaimHit(claim=claims[claim_id], score=score, how=how)
-        for claim_id, (score, how) in order
-        if claim_id in claims
+        ClaimHit(claim=claims[claim_id], score=score, how=how) for claim_id, (score, how) in order if claim_id in claims
     ]

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.corrections import ANONYMOUS, REVIEWER_LIMIT
-from engine.decisions import TITLE_LIMIT, alternatives, canonical, holds, premises, request_key, write_decision, write_ways
+from engine.decisions import (
+    TITLE_LIMIT,
+    alternatives,
+    canonical,
+    holds,
+    premises,
+    request_key,
+    write_decision,
+    write_ways,
+)
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.ids import require
 from engine.impact import Change, assess
@@ -50,9 +59,7 @@ class Settling:
             repeated = self._repeated(snap, status)
             if repeated is not None:
                 return Plan(change, "settle", result=repeated)
-            raise NotAllowed(
-                f"{quoted(found.title)} is {status}; only a decision that needs review is settled."
-            )
+            raise NotAllowed(f"{quoted(found.title)} is {status}; only a decision that needs review is settled.")
         if isinstance(self.settlement, Withdraw):
             self._settle(snap, change, "withdrawn", "cancelled")
             did, result = "Withdrew", self.decision_id
@@ -88,9 +95,7 @@ class Settling:
         title = checked_text(settlement.title, "title", TITLE_LIMIT).strip()
         groups = self._premises(snap, settlement.because)
         key = self._rebase_key(settlement)
-        decision_id = write_decision(
-            snap, change, title, settlement.rationale, groups, key, premises(snap, groups)
-        )
+        decision_id = write_decision(snap, change, title, settlement.rationale, groups, key, premises(snap, groups))
         change.link("SUPERSEDES", ("Decision", decision_id), ("Decision", self.decision_id))
         self._settle(snap, change, "superseded", "released")
         for action in fetch_actions(snap, actions_of(snap, [self.decision_id])).values():
@@ -114,9 +119,7 @@ class Settling:
     ) -> None:
         """Give the decision its new status, and let what rests on it and its actions follow."""
         reach = load_reach(snap, [self.decision_id])
-        by_hand = Change(
-            statuses={self.decision_id: status}, ways={self.decision_id: tuple(ways)} if ways else {}
-        )
+        by_hand = Change(statuses={self.decision_id: status}, ways={self.decision_id: tuple(ways)} if ways else {})
         outcome = assess(reach, by_hand, change.revision)
         write_outcome(change, reach, outcome)
         if actions == "released":
@@ -134,10 +137,6 @@ class Settling:
             return self.decision_id if status == "withdrawn" else None
         if isinstance(settlement, Reaffirm):
             has = {w.premises for w in ways_of(snap, [self.decision_id]).ways.get(self.decision_id, [])}
-            return (
-                self.decision_id
-                if status == "standing" and set(alternatives(settlement.because)) <= has
-                else None
-            )
+            return self.decision_id if status == "standing" and set(alternatives(settlement.because)) <= has else None
         known = same_request(snap, "Decision", self._rebase_key(settlement))
         return known[0][0] if status == "superseded" and known else None

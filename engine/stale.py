@@ -37,9 +37,7 @@ def differences(old: Preview, new: Preview) -> list[str]:
     for tier, effect in new.impact.effects():
         was_in = placed.pop(effect.id, None)
         found.extend(_moved(was_in, tier, effect))
-    found.extend(
-        f"{quoted(effect.title)} {_TIERS[tier]}; it is no longer reached." for tier, effect in placed.values()
-    )
+    found.extend(f"{quoted(effect.title)} {_TIERS[tier]}; it is no longer reached." for tier, effect in placed.values())
     return found or ["The details of what would happen changed."]
 
 

@@ -51,17 +51,17 @@ class Lifeline(NamedTuple):
             (*(State.decode(past) for past in past_state or ()), State.decode(state)),
         )
 
-    def index(self, revision: int) -> int:
+    def place(self, revision: int) -> int:
         """Return which state held at `revision`; -1 before the node was born."""
         return bisect_right(self.since, revision) - 1
 
     def at(self, revision: int) -> State:
         """Return the state as of `revision`."""
-        return self.states[max(self.index(revision), 0)]
+        return self.states[max(self.place(revision), 0)]
 
     def changed(self, revision: int) -> int:
         """Return the revision of the last change at or before `revision`."""
-        return self.since[max(self.index(revision), 0)]
+        return self.since[max(self.place(revision), 0)]
 
     def next(self, revision: int, state: State) -> dict[str, object]:
         """Return the properties to set so that `state` holds from `revision` on and the past stays readable."""

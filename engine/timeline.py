@@ -136,9 +136,7 @@ def _there(born: int, died: int | None, revision: int) -> bool:
     return born <= revision and (died is None or died > revision)
 
 
-def _steps(
-    past: Past, without: set[str], start: int, until: int
-) -> dict[int, list[PastCorrection]]:
+def _steps(past: Past, without: set[str], start: int, until: int) -> dict[int, list[PastCorrection]]:
     """Return the revisions at which anything here changes, each with the corrections to be carried out."""
     steps: dict[int, list[PastCorrection]] = defaultdict(list)
     revisions: set[int] = {start}
@@ -159,9 +157,7 @@ def _steps(
     return steps
 
 
-def _supported_at(
-    past: Past, states: dict[str, State], active: dict[str, bool], revision: int
-) -> set[str]:
+def _supported_at(past: Past, states: dict[str, State], active: dict[str, bool], revision: int) -> set[str]:
     graph = {
         name: Node(
             name,
@@ -175,7 +171,5 @@ def _supported_at(
         )
         for name, state in states.items()
     }
-    given = {
-        name: life.born <= revision and life.at(revision).supported for name, life in past.outside.items()
-    }
+    given = {name: life.born <= revision and life.at(revision).supported for name, life in past.outside.items()}
     return supported(graph, given)

@@ -63,9 +63,7 @@ def work_out(snap: Snapshot, correction_id: str, revision: int) -> Undoing:
         for name, state in states.items()
         if name.startswith("c_") and state.status != reach.nodes[name].state.status
     }
-    change = Change(
-        statuses=statuses, sources={c.source: True for c in chain if c.source is not None}
-    )
+    change = Change(statuses=statuses, sources={c.source: True for c in chain if c.source is not None})
     outcome = assess(reach, change, revision, edited | statuses.keys(), states)
     again = {
         name: withdrawal

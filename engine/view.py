@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine import explain as explaining
 from engine import product_view
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from engine.product import ProductGraph
+
+T = TypeVar("T")
 
 
 class WorkspaceView:
@@ -95,7 +98,7 @@ class WorkspaceView:
         """Return a correction; UnknownNode when there is none with this id."""
         return self._one(fetch_corrections, correction_id, "Correction")
 
-    def _one(self, fetch: Any, node_id: str, kind: str) -> Any:
+    def _one(self, fetch: Callable[[Snapshot, list[str]], dict[str, T]], node_id: str, kind: str) -> T:
         found = fetch(self._snapshot(), [require(node_id, kind)])
         if node_id not in found:
             raise UnknownNode(f"There is no {kind.lower()} {node_id} in this workspace.")
@@ -166,9 +169,7 @@ class WorkspaceView:
         if kind_of(node_id) != "SourceFragment":
             claim = self.claim(node_id)
             if not claim.evidence:
-                raise UnknownNode(
-                    f"{node_id} follows from other claims and has no text of its own; read its premises."
-                )
+                raise UnknownNode(f"{node_id} follows from other claims and has no text of its own; read its premises.")
             fragment_id = claim.evidence[0].fragment_id
         found = fetch_fragments(snap, [fragment_id])
         if fragment_id not in found:
@@ -176,7 +177,7 @@ class WorkspaceView:
         return found[fragment_id]
 
     def text(self, source_id: str, version_id: str | None = None) -> SourceText:
-        """Return the exact text of a source (its newest version, or the one named), with the claims that quote it."""
+        """Return the exact text of a source's newest version (or the one named), and the claims that quote it."""
         snap = self._snapshot()
         source = self.source(source_id)
         versions = [version.id for version in source.versions]
@@ -276,6 +277,11 @@ CORRECTION_COLUMNS = [
 RUN_COLUMNS = ["id", "question", "agent", "outcome", "at", "revision", "decision_id"]
 LOAD_COLUMNS = ["id", "kind", "title", "falls", "decisions", "actions", "claims"]
 
+TYPES = {"supported": "bool"} | dict.fromkeys(
+    ("revision", "born", "evidence", "sources", "support_count", "justifications", "versions", "falls", "actions"),
+    "int64",
+)
+
 
 def _frame(rows: list[dict[str, Any]], columns: list[str], filters: dict[str, object]) -> DataFrame:
     """Return rows as a frame with these columns even when there are none, kept by equality."""
@@ -286,7 +292,9 @@ def _frame(rows: list[dict[str, Any]], columns: list[str], filters: dict[str, ob
             raise InvalidInput(f"There is no column {key!r} to keep rows by; there are {', '.join(columns)}.")
         values = wanted if isinstance(wanted, list | tuple | set) else [wanted]
         rows = [row for row in rows if row[key] in values]
-    return DataFrame(rows, columns=columns)
+    frame = DataFrame(rows, columns=columns)
+    # An empty frame must be as easy to filter as a full one.
+    return frame.astype({column: TYPES[column] for column in columns if column in TYPES})
 
 
 def moment(at: datetime) -> str:

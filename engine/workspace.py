@@ -167,7 +167,9 @@ class Workspace(WorkspaceView):
         return report.claims[0]
 
     def derive(self, statement: str, because: Because) -> Claim:
-        """Record a claim that follows from others. `because`: ids (each suffices) or lists of ids (all needed).
+        """Record a claim that follows from others.
+
+        `because` is a list of alternatives: ids (each suffices) or lists of ids (all needed).
 
         Raises:
             InvalidInput: `because` is empty or not of that form.
@@ -178,12 +180,12 @@ class Workspace(WorkspaceView):
         return self._as_of(revision).claim(plan.result)
 
     def decide(self, title: str, because: Because, rationale: str = "") -> Decision:
-        """Record a decision. `because` and errors as for `derive`; the same request again finds the first one's."""
+        """Record a decision; the same request again finds the first one's. `because`, errors: see `derive`."""
         plan, revision = self._change(Decided(title, because, rationale).plan)
         return self._as_of(revision).decision(plan.result)
 
     def justify(self, node_id: str, because: Because) -> Claim | Decision:
-        """Give a claim or decision one more way to be held up; cycles may arise, self-reference is refused."""
+        """Give a claim or decision one more way to be held up. Cycles may arise; self-reference is refused."""
         plan, revision = self._change(Justified(node_id, because).plan)
         view = self._as_of(revision)
         return view.claim(plan.result) if kind_of(plan.result) == "Claim" else view.decision(plan.result)
@@ -239,7 +241,7 @@ class Workspace(WorkspaceView):
         return work_out_request(self._snapshot(), request_for([(claim_id, statement)])).preview
 
     def preview_several(self, changes: Mapping[str, str | None]) -> Preview:
-        """Return what correcting several claims at once would do: claim id → statement, or None to retract."""
+        """Return what correcting several claims at once would do: id → statement, or None to retract."""
         return work_out_request(self._snapshot(), request_for(list(changes.items()))).preview
 
     def preview_withdrawal(self, source_id: str) -> Preview:
@@ -311,7 +313,7 @@ class Workspace(WorkspaceView):
     ) -> Decision:
         """Settle a decision that needs review; return it, or the one that supersedes it.
 
-        Its held actions are released (reaffirm, and rebase, where they follow to the new decision) or cancelled
+        Its held actions are released (reaffirm; rebase, where they follow to the new decision) or cancelled
         (withdraw).
 
         Raises:

@@ -82,9 +82,7 @@ def fetch_claims(snap: Snapshot, ids: Iterable[str]) -> dict[str, Claim]:
             because=because,
             confidence=confidence,
             confidence_kind=confidence_kind,
-            revision=max(
-                life.changed(snap.revision), touched.get(claim_id, 0), *(way.born for way in because), 0
-            ),
+            revision=max(life.changed(snap.revision), touched.get(claim_id, 0), *(way.born for way in because), 0),
             born=life.born,
             supersedes=older.get(claim_id),
             superseded_by=newer.get(claim_id),

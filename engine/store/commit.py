@@ -83,9 +83,7 @@ class ChangeSet:
     def link(self, relation: str, a: tuple[str, str], b: tuple[str, str], **props: Any) -> None:
         """Add an edge between two nodes, each given as (label, id)."""
         kept = {key: value for key, value in props.items() if value is not None}
-        self.links[relation, a[0], b[0]].append(
-            {"a": a[1], "b": b[1], "set": {"born": self.revision, **kept}}
-        )
+        self.links[relation, a[0], b[0]].append({"a": a[1], "b": b[1], "set": {"born": self.revision, **kept}})
 
     def end(self, relation: str, a: tuple[str, str], b: tuple[str, str], edge_id: str | None = None) -> None:
         """End an edge with this revision; the past keeps it."""
@@ -104,9 +102,7 @@ class ChangeSet:
             "links": [[*key, rows] for key, rows in self.links.items()],
             "ends": [[*key, rows] for key, rows in self.ends.items()],
         }
-        packed = zlib.compress(
-            json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8"), 6
-        )
+        packed = zlib.compress(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8"), 6)
         return base64.b85encode(packed).decode("ascii")
 
     @classmethod

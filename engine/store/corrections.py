@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from engine.records import Correction
 from engine.states import Lifeline
-from engine.store.snapshot import ALIVE, LIFE_K, Snapshot
+from engine.store.snapshot import LIFE_K, Snapshot
 
 _COLUMNS: Final = f"k.id, k.kind, k.text, k.statement, k.reviewer, k.reason, k.at, {LIFE_K}"
 _CORRECTIONS: Final = f"MATCH (k:Correction) WHERE k.id IN $ids AND k.born <= $r RETURN {_COLUMNS}"
@@ -31,9 +31,6 @@ _BY_KEY: Final = (
     "MATCH (k:Correction) WHERE k.request_key IN $ids AND k.born <= $r "
     f"RETURN k.request_key, k.id, {LIFE_K} ORDER BY k.born"
 )
-_WITHDRAWALS: Final = (
-    f"MATCH (k:Correction)-[e:WITHDRAWS]->(s:Source) WHERE e.born <= $r RETURN s.id, k.id, {LIFE_K}"
-)
 
 
 def fetch_corrections(snap: Snapshot, ids: Iterable[str]) -> dict[str, Correction]:
@@ -53,9 +50,7 @@ def _corrections(snap: Snapshot, rows: list[list[Any]]) -> dict[str, Correction]
     linked: dict[str, dict[str, str]] = {}
     for relation, query in _LINKS.items():
         linked[relation] = {
-            correction: other
-            for correction, other, role in snap.rows_for(query, ids)
-            if role != "withdrawn"
+            correction: other for correction, other, role in snap.rows_for(query, ids) if role != "withdrawn"
         }
     result = {}
     for correction_id, kind, text, statement, reviewer, reason, at, columns in rows:
@@ -100,11 +95,10 @@ def correction_that_made(snap: Snapshot, claims: Iterable[str]) -> dict[str, str
     return dict(snap.rows_for(_MAKING, claims))
 
 
-def corrections_by_request(snap: Snapshot, keys: Iterable[str]) -> list[tuple[str, Lifeline]]:
-    """Return the corrections made by any of these requests, oldest first."""
-    return [(correction, Lifeline.read(life)) for _, correction, life in snap.rows_for(_BY_KEY, keys)]
-
-
-def withdrawals(snap: Snapshot) -> list[tuple[str, str, Lifeline]]:
-    """Return (source, correction, the correction's lifeline) of every withdrawal."""
-    return [(source, correction, Lifeline.read(life)) for source, correction, life in snap.rows(_WITHDRAWALS)]
+def corrections_by_request(snap: Snapshot, keys: Iterable[str]) -> dict[str, str]:
+    """Return for each request key the correction that it made, where that is not undone."""
+    return {
+        key: correction
+        for key, correction, life in snap.rows_for(_BY_KEY, keys)
+        if Lifeline.read(life).at(snap.revision).status == "applied"
+    }

@@ -111,15 +111,11 @@ def _checked_query(cypher: str, writing: bool) -> str:
     if "\0" in cypher or _SURROGATE.search(cypher):
         raise InvalidInput("a query holds a character that FalkorDB cannot read")
     if _VARIABLE_LENGTH.search(cypher):
-        raise InvalidInput(
-            "paths of variable length are refused: FalkorDB can leave out nodes; go step by step"
-        )
+        raise InvalidInput("paths of variable length are refused: FalkorDB can leave out nodes; go step by step")
     if writing:
         found = _UNSTABLE.search(cypher)
         if found:
-            raise InvalidInput(
-                f"a write may not call {found[1]}(): its replay would differ; pass a parameter"
-            )
+            raise InvalidInput(f"a write may not call {found[1]}(): its replay would differ; pass a parameter")
         if _LIMIT.search(cypher) and not _ORDER.search(cypher):
             raise InvalidInput("a write may not use LIMIT or SKIP without ORDER BY: its replay could differ")
     return cypher
@@ -187,9 +183,7 @@ class Database:
         self._pool = self._new_pool()
 
     @classmethod
-    def embedded(
-        cls, data_dir: Path, *, server_binary: Path | None = None, module: Path | None = None
-    ) -> Database:
+    def embedded(cls, data_dir: Path, *, server_binary: Path | None = None, module: Path | None = None) -> Database:
         """The database in this folder; its server is started if it is not running."""
         try:
             from engine.store import embedded
@@ -275,9 +269,7 @@ class Database:
         end = time.monotonic() + INDEX_DEADLINE
         while not all("OPERATIONAL" in state for state in self._indexes(graph).values()):
             if time.monotonic() > end:
-                raise DatabaseUnavailable(
-                    f"the indexes of {graph} are not ready after {INDEX_DEADLINE:.0f} s"
-                )
+                raise DatabaseUnavailable(f"the indexes of {graph} are not ready after {INDEX_DEADLINE:.0f} s")
             time.sleep(0.02)
 
     def delete_graph(self, graph: str) -> None:
@@ -334,9 +326,7 @@ class Database:
     def _indexes(self, graph: str) -> dict[tuple[str, str], tuple[str, ...]]:
         """(label, key) → the kinds of its index, and its state."""
         rows = self.read(graph, "CALL db.indexes() YIELD label, types, status RETURN label, types, status")
-        return {
-            (label, key): (*kinds, status) for label, types, status in rows for key, kinds in types.items()
-        }
+        return {(label, key): (*kinds, status) for label, types, status in rows for key, kinds in types.items()}
 
     def _create_index(self, graph: str, text: str) -> None:
         try:
@@ -467,9 +457,7 @@ class Database:
                 ask("GRAPH.CONFIG", "SET", "TIMEOUT_MAX", TIMEOUT_MAX_MS)
                 ask("GRAPH.CONFIG", "SET", "TIMEOUT_DEFAULT", TIMEOUT_DEFAULT_MS)
             except redis.ResponseError:
-                warnings.warn(
-                    f"{self.address} sets no limit to the time of a write (TIMEOUT_MAX)", stacklevel=2
-                )
+                warnings.warn(f"{self.address} sets no limit to the time of a write (TIMEOUT_MAX)", stacklevel=2)
         self._timeout_cap = min(TIMEOUT_MAX_MS, longest or TIMEOUT_MAX_MS)
 
     def _explained(self, error: Exception) -> WorkbenchError:
@@ -544,18 +532,14 @@ def _address(url: str) -> str:
         parts = urllib.parse.urlsplit(url)
         port = parts.port
     except ValueError:
-        raise InvalidInput(
-            "the address of the database is not a URL such as redis://localhost:6379"
-        ) from None
+        raise InvalidInput("the address of the database is not a URL such as redis://localhost:6379") from None
     if parts.scheme not in ("redis", "rediss", "unix"):
         raise InvalidInput(
             f"addresses of the kind {parts.scheme or '(none)'}:// are not supported; a single server is: "
             "redis://host:6379, rediss://host:6379 (TLS) or unix:///path/of/the.sock"
         )
     # Other options of the client would undo what is set here, the rule about retries among it.
-    odd = [
-        name for name in urllib.parse.parse_qs(parts.query) if name != "db" and not name.startswith("ssl_")
-    ]
+    odd = [name for name in urllib.parse.parse_qs(parts.query) if name != "db" and not name.startswith("ssl_")]
     if odd:
         raise InvalidInput(f"the address may set db and ssl_..., not {', '.join(sorted(odd))}")
     if parts.scheme == "unix":

@@ -17,12 +17,10 @@ _DECISIONS: Final = (
     f"MATCH (d:Decision) WHERE d.id IN $ids AND d.born <= $r RETURN d.id, d.title, d.rationale, {LIFE_D}"
 )
 _SUPERSEDES: Final = (
-    f"MATCH (d:Decision) WHERE d.id IN $ids MATCH (d)-[e:SUPERSEDES]->(o:Decision) WHERE {ALIVE} "
-    "RETURN d.id, o.id"
+    f"MATCH (d:Decision) WHERE d.id IN $ids MATCH (d)-[e:SUPERSEDES]->(o:Decision) WHERE {ALIVE} RETURN d.id, o.id"
 )
 _SUPERSEDED: Final = (
-    f"MATCH (d:Decision) WHERE d.id IN $ids MATCH (n:Decision)-[e:SUPERSEDES]->(d) WHERE {ALIVE} "
-    "RETURN d.id, n.id"
+    f"MATCH (d:Decision) WHERE d.id IN $ids MATCH (n:Decision)-[e:SUPERSEDES]->(d) WHERE {ALIVE} RETURN d.id, n.id"
 )
 _RUN: Final = {
     kind: f"MATCH (d:{kind}) WHERE d.id IN $ids MATCH (d)-[:MADE_BY]->(r:AgentRun) RETURN d.id, r.id"
@@ -30,12 +28,10 @@ _RUN: Final = {
 }
 _ACTIONS: Final = f"MATCH (a:Action) WHERE a.id IN $ids AND a.born <= $r RETURN a.id, a.description, {LIFE_A}"
 _BECAUSE: Final = (
-    f"MATCH (a:Action) WHERE a.id IN $ids MATCH (a)-[e:BECAUSE_OF]->(d:Decision) WHERE {ALIVE} "
-    "RETURN a.id, d.id"
+    f"MATCH (a:Action) WHERE a.id IN $ids MATCH (a)-[e:BECAUSE_OF]->(d:Decision) WHERE {ALIVE} RETURN a.id, d.id"
 )
 _ACTIONS_OF: Final = (
-    f"MATCH (d:Decision) WHERE d.id IN $ids MATCH (a:Action)-[e:BECAUSE_OF]->(d) WHERE {ALIVE} "
-    "RETURN d.id, a.id"
+    f"MATCH (d:Decision) WHERE d.id IN $ids MATCH (a:Action)-[e:BECAUSE_OF]->(d) WHERE {ALIVE} RETURN d.id, a.id"
 )
 _SAME: Final = {
     kind: f"MATCH (d:{kind} {{request_key: $key}}) WHERE d.born <= $r RETURN d.id, {LIFE_D} ORDER BY d.born"
@@ -45,9 +41,7 @@ _ALL_DECISIONS: Final = (
     f"MATCH (d:Decision) WHERE d.born <= $r RETURN d.id, d.title, d.rationale, {LIFE_D} ORDER BY d.born, d.id"
 )
 _ALL_WAYS: Final = f"MATCH (d:Decision)-[e:RESTS_ON]->(p) WHERE {ALIVE} RETURN d.id, e.j, p.id, {LIFE_P}"
-_ALL_ACTIONS: Final = (
-    f"MATCH (a:Action) WHERE a.born <= $r RETURN a.id, a.description, {LIFE_A} ORDER BY a.born, a.id"
-)
+_ALL_ACTIONS: Final = f"MATCH (a:Action) WHERE a.born <= $r RETURN a.id, a.description, {LIFE_A} ORDER BY a.born, a.id"
 _ALL_BECAUSE: Final = f"MATCH (a:Action)-[e:BECAUSE_OF]->(d:Decision) WHERE {ALIVE} RETURN a.id, d.id"
 
 

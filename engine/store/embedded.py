@@ -151,9 +151,7 @@ class EmbeddedServer:
         """Start the server again if it died under us."""
         with _mutex:
             if self._released:
-                raise DatabaseUnavailable(
-                    "This connection to the embedded FalkorDB was closed; open it again."
-                )
+                raise DatabaseUnavailable("This connection to the embedded FalkorDB was closed; open it again.")
             if not _answers(self._shared.socket_path):
                 with _starting(self._shared.folder):
                     _start_if_needed(self._shared)
@@ -171,9 +169,7 @@ class EmbeddedServer:
                 _leave(shared)
 
 
-def acquire(
-    data_dir: Path, *, server_binary: Path | None = None, module: Path | None = None
-) -> EmbeddedServer:
+def acquire(data_dir: Path, *, server_binary: Path | None = None, module: Path | None = None) -> EmbeddedServer:
     """Use the server of this data folder; it is started unless somebody already runs it."""
     folder = _private_folder(Path(data_dir).expanduser().resolve())
     with _mutex:
@@ -386,9 +382,7 @@ def _noted_socket(folder: Path) -> Path | None:
 
 
 def _client(socket_path: Path) -> redis.Redis:
-    return redis.Redis(
-        unix_socket_path=str(socket_path), socket_timeout=5, retry=Retry(NoBackoff(), 0), protocol=2
-    )
+    return redis.Redis(unix_socket_path=str(socket_path), socket_timeout=5, retry=Retry(NoBackoff(), 0), protocol=2)
 
 
 def _answers(socket_path: Path) -> bool:
@@ -406,9 +400,7 @@ def _death_notice(folder: Path, code: int) -> str:
     end = _log_end(folder)
     log = folder / "server.log"
     message = f"The embedded FalkorDB ended while starting (exit code {code}). The end of {log}:\n{end}\n"
-    if any(
-        sign in end for sign in ("Bad file format", "RDB format version", "loading the DB", "Fatal error")
-    ):
+    if any(sign in end for sign in ("Bad file format", "RDB format version", "loading the DB", "Fatal error")):
         return message + (
             "Its data files could not be read. Copy the folder before you try anything else. Files of "
             "a newer FalkorDB open only in that version."

@@ -15,12 +15,9 @@ _EVENTS: Final = (
     "RETURN v.revision, v.at, v.kind, v.actor, v.reason, v.summary, v.ref ORDER BY v.revision"
 )
 _ONE: Final = (
-    "MATCH (v:Event {revision: $revision}) "
-    "RETURN v.revision, v.at, v.kind, v.actor, v.reason, v.summary, v.ref"
+    "MATCH (v:Event {revision: $revision}) RETURN v.revision, v.at, v.kind, v.actor, v.reason, v.summary, v.ref"
 )
-_AT: Final = (
-    "MATCH (v:Event) WHERE v.revision > 0 AND v.revision <= $r AND v.at <= $at RETURN max(v.revision)"
-)
+_AT: Final = "MATCH (v:Event) WHERE v.revision > 0 AND v.revision <= $r AND v.at <= $at RETURN max(v.revision)"
 _PAYLOADS: Final = (
     "MATCH (v:Event) WHERE v.revision > $after AND v.revision <= $until "
     "RETURN v.revision, v.payload ORDER BY v.revision"

@@ -17,9 +17,7 @@ _CORRECTIONS: Final = f"MATCH (k:Correction) WHERE k.born <= $r RETURN k.id, k.k
 _TARGETS: Final = (
     "MATCH (k:Correction)-[e:CORRECTS]->(c:Claim) WHERE e.born <= $r AND e.role = 'corrected' RETURN k.id, c.id"
 )
-_REPLACEMENTS: Final = (
-    "MATCH (k:Correction)-[e:REPLACES_WITH]->(c:Claim) WHERE e.born <= $r RETURN k.id, c.id"
-)
+_REPLACEMENTS: Final = "MATCH (k:Correction)-[e:REPLACES_WITH]->(c:Claim) WHERE e.born <= $r RETURN k.id, c.id"
 _WITHDRAWN: Final = "MATCH (k:Correction)-[e:WITHDRAWS]->(s:Source) WHERE e.born <= $r RETURN k.id, s.id"
 _GROUNDS: Final = (
     "MATCH (c:Claim) WHERE c.id IN $ids MATCH (c)-[e:EVIDENCE]->(f:SourceFragment) WHERE e.born <= $r "

@@ -106,9 +106,7 @@ def _seen(kind: str, row: list[Any], revision: int) -> Seen:
 
 def all_nodes(snap: Snapshot) -> dict[str, Seen]:
     """Return every node of the product view."""
-    return {
-        row[0]: _seen(kind, row, snap.revision) for kind, query in _NODES.items() for row in snap.rows(query)
-    }
+    return {row[0]: _seen(kind, row, snap.revision) for kind, query in _NODES.items() for row in snap.rows(query)}
 
 
 def some_nodes(snap: Snapshot, ids: Iterable[str]) -> dict[str, Seen]:
@@ -123,12 +121,7 @@ def some_nodes(snap: Snapshot, ids: Iterable[str]) -> dict[str, Seen]:
 
 def all_edges(snap: Snapshot) -> set[tuple[str, str, str]]:
     """Return every (relation, upstream, downstream) of the product view."""
-    return {
-        (relation, a, b)
-        for relation, queries in _EDGES.items()
-        for query in queries
-        for a, b in snap.rows(query)
-    }
+    return {(relation, a, b) for relation, queries in _EDGES.items() for query in queries for a, b in snap.rows(query)}
 
 
 def edges_around(snap: Snapshot, ids: Iterable[str]) -> set[tuple[str, str, str]]:

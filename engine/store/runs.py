@@ -31,7 +31,7 @@ _MADE: Final = {
 def run_rows(snap: Snapshot) -> list[dict[str, Any]]:
     """Return one plain row a run, oldest first."""
     rows = snap.rows(_RUNS)
-    decisions = {run: decision for run, decision in snap.rows_for(_MADE["Decision"], [row[0] for row in rows])}
+    decisions = dict(snap.rows_for(_MADE["Decision"], [row[0] for row in rows]))
     return [
         {
             "id": run,

@@ -54,9 +54,7 @@ def head(database: Database, graph: str, workspace_id: str) -> Head:
     except GraphMissing:
         rows = []
     if not rows:
-        raise UnknownWorkspace(
-            f"There is no workspace {workspace_id}. List those there are with `wb.workspaces()`."
-        )
+        raise UnknownWorkspace(f"There is no workspace {workspace_id}. List those there are with `wb.workspaces()`.")
     revision, at, name, created_at = rows[0]
     return Head(revision, at, name, created_at)
 

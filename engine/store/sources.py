@@ -16,8 +16,7 @@ _SOURCES: Final = (
     f"MATCH (s:Source) WHERE s.id IN $ids AND s.born <= $r RETURN s.id, s.name, s.kind, s.copy_of, {LIFE_S}"
 )
 _ALL: Final = (
-    f"MATCH (s:Source) WHERE s.born <= $r "
-    f"RETURN s.id, s.name, s.kind, s.copy_of, {LIFE_S} ORDER BY s.born, s.id"
+    f"MATCH (s:Source) WHERE s.born <= $r RETURN s.id, s.name, s.kind, s.copy_of, {LIFE_S} ORDER BY s.born, s.id"
 )
 _VERSIONS: Final = (
     "MATCH (s:Source) WHERE s.id IN $ids MATCH (s)-[e:HAS_VERSION]->(v:SourceVersion) WHERE e.born <= $r "
@@ -34,8 +33,7 @@ _FRAGMENTS: Final = (
     "RETURN f.id, f.start, f.end ORDER BY f.start"
 )
 _TEXT: Final = (
-    "MATCH (v:SourceVersion {id: $version})-[:HAS_FRAGMENT]->(f:SourceFragment) "
-    "RETURN f.text ORDER BY f.start"
+    "MATCH (v:SourceVersion {id: $version})-[:HAS_FRAGMENT]->(f:SourceFragment) RETURN f.text ORDER BY f.start"
 )
 _FRAGMENT: Final = (
     "MATCH (f:SourceFragment) WHERE f.id IN $ids AND f.born <= $r "

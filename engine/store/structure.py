@@ -46,8 +46,7 @@ _QUOTING: Final = (
     f"MATCH (c:Claim)-[e:EVIDENCE]->(f) WHERE {ALIVE} AND e.source = $source RETURN DISTINCT c.id"
 )
 _ALL_WAYS: Final = {
-    kind: f"MATCH (d:{kind})-[e:RESTS_ON]->(p) WHERE {ALIVE} RETURN d.id, e.j, p.id"
-    for kind in ("Claim", "Decision")
+    kind: f"MATCH (d:{kind})-[e:RESTS_ON]->(p) WHERE {ALIVE} RETURN d.id, e.j, p.id" for kind in ("Claim", "Decision")
 }
 _ALL_NODES: Final = {
     kind: f"MATCH (d:{kind}) WHERE d.born <= $r RETURN d.id, coalesce(d.statement, d.title), {LIFE_D}"
@@ -135,10 +134,7 @@ def ways_of(snap: Snapshot, ids: Iterable[str]) -> Ways:
             if premise not in premises:
                 premises[premise] = Found(premise, title, Lifeline.read(life))
     ways = {
-        node_id: [
-            Way(way, frozenset(group))
-            for way, group in sorted(ways.items(), key=lambda w: (born[w[0]], w[0]))
-        ]
+        node_id: [Way(way, frozenset(group)) for way, group in sorted(ways.items(), key=lambda w: (born[w[0]], w[0]))]
         for node_id, ways in groups.items()
     }
     return Ways(ways, born, premises)
@@ -151,7 +147,7 @@ def sources_states(snap: Snapshot, ids: Iterable[str]) -> dict[str, State]:
 
 def grounds_of(snap: Snapshot, ids: Iterable[str]) -> dict[str, list[Ground]]:
     """Return the evidence of claims, each piece with the origins it needs."""
-    rows = [row for row in snap.rows_for(_GROUNDS, by_kind(ids).get("Claim", []))]
+    rows = list(snap.rows_for(_GROUNDS, by_kind(ids).get("Claim", [])))
     states = sources_states(snap, {source for _, _, source in rows})
     return _grounds(rows, states)
 

@@ -226,9 +226,7 @@ def test_only_workspace_graphs_are_listed(shared_database: Database, graph: str)
         "duration('P1D')",
     ],
 )
-def test_a_write_whose_replay_would_differ_is_refused(
-    shared_database: Database, graph: str, call: str
-) -> None:
+def test_a_write_whose_replay_would_differ_is_refused(shared_database: Database, graph: str, call: str) -> None:
     with pytest.raises(InvalidInput, match="replay"):
         shared_database.write(graph, f"CREATE (:Event {{id:'e', at:{call}}})")
     assert everything(shared_database, graph) == ([], [])
@@ -426,9 +424,7 @@ def test_more_than_the_protocol_carries_is_refused(
 
 
 @pytest.mark.parametrize("what", ["n", "[n]", "{a: n}", "r", "collect(r)"])
-def test_whole_nodes_and_edges_are_refused_as_results(
-    shared_database: Database, graph: str, what: str
-) -> None:
+def test_whole_nodes_and_edges_are_refused_as_results(shared_database: Database, graph: str, what: str) -> None:
     shared_database.write(graph, "CREATE (n:Claim {id:'a'})-[:RESTS_ON]->(:Claim {id:'b'})")
     with pytest.raises(TypeError, match="scalars, lists and maps"):
         shared_database.read(graph, f"MATCH (n:Claim)-[r:RESTS_ON]->() RETURN {what}")
@@ -474,9 +470,7 @@ def change(**other: object) -> dict[str, object]:
     } | other
 
 
-def test_later_blocks_of_a_change_see_what_earlier_ones_made(
-    shared_database: Database, workspace: str
-) -> None:
+def test_later_blocks_of_a_change_see_what_earlier_ones_made(shared_database: Database, workspace: str) -> None:
     assert shared_database.write(workspace, APPLY, change()) == [[2, 2, 2, 2]]
     found = shared_database.read(workspace, "MATCH (n:Claim) RETURN properties(n) ORDER BY n.id")
     assert found == [
@@ -525,9 +519,7 @@ def test_changes_and_failed_changes_are_the_same_after_a_kill(folder: Path) -> N
         database.write(graph, APPLY, change())
         with pytest.raises(QueryFailed):
             database.write(graph, APPLY, change(r=2, edges=[{"a": "c1", "b": "nowhere", "p": {}}]))
-        database.write(
-            graph, "MATCH (n:Claim {id:'c1'}) SET n.statement = null, n += {state: null, text: 't'}"
-        )
+        database.write(graph, "MATCH (n:Claim {id:'c1'}) SET n.statement = null, n += {state: null, text: 't'}")
         before = everything(database, graph)
         kill_server(folder)
         assert everything(database, graph) == before
@@ -658,9 +650,7 @@ def test_an_interrupted_command_leaves_no_reply_for_the_next(
 
 
 def test_a_slow_query_is_stopped_with_its_own_message(shared_database: Database, graph: str) -> None:
-    slow = (
-        "UNWIND range(0, 100000) AS x UNWIND range(0, 10000) AS y WITH x, y WHERE x + y < 0 RETURN count(x)"
-    )
+    slow = "UNWIND range(0, 100000) AS x UNWIND range(0, 10000) AS y WITH x, y WHERE x + y < 0 RETURN count(x)"
     with pytest.raises(QueryTimeout, match="took too long"):
         shared_database.read(graph, slow, timeout_ms=30)
 
@@ -710,9 +700,7 @@ def other_server(folder: Path) -> Iterator[Callable[..., str]]:
     started: list[subprocess.Popen[bytes]] = []
 
     def run(*words: str, loaded: bool = True, arguments: tuple[str, ...] = (), user: str = "") -> str:
-        binary, library = (
-            embedded._command(None, None)[i] for i in (0, -len(embedded.MODULE_SETTINGS) * 2 - 1)
-        )
+        binary, library = (embedded._command(None, None)[i] for i in (0, -len(embedded.MODULE_SETTINGS) * 2 - 1))
         path = folder / "o.sock"
         command = [binary, "--port", "0", "--unixsocket", str(path), "--save", "", *words]
         if loaded:
@@ -830,8 +818,5 @@ def test_addresses_that_are_not_supported(url: str, message: str) -> None:
 
 
 def test_the_address_shows_no_password() -> None:
-    assert (
-        module._address("rediss://me:hidden@db.example:7000/2?ssl_cert_reqs=none")
-        == "rediss://db.example:7000/2"
-    )
+    assert module._address("rediss://me:hidden@db.example:7000/2?ssl_cert_reqs=none") == "rediss://db.example:7000/2"
     assert module._address("redis://:hidden@localhost") == "redis://localhost:6379"

@@ -85,16 +85,12 @@ def said(process: subprocess.Popen[str]) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_listens_on_no_port_and_only_this_user_can_reach_it(
-    held: embedded.EmbeddedServer, folder: Path
-) -> None:
+def test_listens_on_no_port_and_only_this_user_can_reach_it(held: embedded.EmbeddedServer, folder: Path) -> None:
     with embedded._client(held.socket_path) as client:
         assert client.config_get("port") == {"port": "0"}
         pid = client.info("server")["process_id"]
     inodes = {
-        str(entry.readlink())[8:-1]
-        for entry in Path(f"/proc/{pid}/fd").iterdir()
-        if "socket:" in str(entry.readlink())
+        str(entry.readlink())[8:-1] for entry in Path(f"/proc/{pid}/fd").iterdir() if "socket:" in str(entry.readlink())
     }
     for table in ("tcp", "tcp6"):
         lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
@@ -130,9 +126,7 @@ def test_a_long_path_gets_a_private_socket_elsewhere(folder: Path) -> None:
     assert not server.socket_path.exists()
 
 
-def test_a_socket_folder_that_others_can_write_is_not_used(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_socket_folder_that_others_can_write_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = folder / "run"
     (runtime / f"corrigenda-{os.getuid()}").mkdir(parents=True)
     (runtime / f"corrigenda-{os.getuid()}").chmod(0o777)

@@ -1,0 +1,110 @@
+"""Cutting a text: fragments that tile it, and sentences, both with exact offsets.
+
+Offsets are code points, half-open. Sentences come from `sentencex`, which knows many scripts; blocks (paragraphs,
+list items, headings, table rows, code) are separated first, because a sentence never runs across them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, cast
+
+import regex
+import sentencex
+from semchunk.semchunk import chunk
+
+from engine.records import Span
+
+FRAGMENT_SIZE: Final = 1200
+_LINE: Final = regex.compile(r"[^\r\n\u2028\u2029\x0b\x0c]*(?:\r\n|[\r\n\u2028\u2029\x0b\x0c]|\Z)")
+_FENCE: Final = regex.compile(r"\s*(```|~~~)")
+_OWN_BLOCK: Final = regex.compile(
+    r"\s*(?:#{1,6}\s|>|[-*+•‣◦▪–]\s|\(?\p{N}{1,3}[.)]\s|\(?\p{L}[)]\s|\||={3,}\s*$|-{3,}\s*$|\*{3,}\s*$)"
+)
+_GRAPHEME: Final = regex.compile(r"\X")
+_MARKER: Final = regex.compile(r"\s*(?:(?:#{1,6}|>+|[-*+•‣◦▪–]|\(?\p{N}{1,3}[.)]|\(?\p{L}[)])\s+)*")
+
+
+def fragments(text: str, target: int = FRAGMENT_SIZE) -> list[Span]:
+    """Return spans of about `target` code points that tile the text: every code point is in exactly one.
+
+    They are cut where the text pauses most (paragraphs, lines, sentences, words), and never inside a grapheme;
+    only an unbroken run longer than `target` is cut by length.
+    """
+    if not text:
+        return []
+    _, offsets = cast("tuple[list[str], list[Span]]", chunk(text, target, len, memoize=False, offsets=True))
+    # What lies between two chunks (the blanks that were split at) goes to the one before.
+    cuts = [0, *(start for start, _ in offsets[1:]), len(text)]
+    return list(pairwise(sorted({_to_grapheme(text, cut) for cut in cuts})))
+
+
+def _to_grapheme(text: str, at: int) -> int:
+    """Return `at`, or where the grapheme begins that it would cut apart."""
+    if at in (0, len(text)):
+        return at
+    start = at - 1
+    while start > 0 and not (text[start].isascii() and text[start].isalnum()) and at - start < 256:
+        start -= 1
+    for match in _GRAPHEME.finditer(text, start):
+        if match.end() >= at:
+            return at if match.end() == at else match.start()
+    return at
+
+
+def blocks(text: str) -> Iterator[Span]:
+    """Yield the spans of paragraphs, list items, headings and table rows; code in fences is left out."""
+    start: int | None = None
+    end = 0
+    fenced = False
+    for match in _LINE.finditer(text):
+        line_start, line_end = match.span()
+        if line_start == line_end:
+            continue
+        line = match[0]
+        if _FENCE.match(line):
+            fenced = not fenced
+            if start is not None:
+                yield start, end
+                start = None
+            continue
+        if fenced:
+            continue
+        if not line.strip():
+            if start is not None:
+                yield start, end
+                start = None
+            continue
+        if start is not None and (_OWN_BLOCK.match(line) or _is_row(line)):
+            yield start, end
+            start = None
+        if start is None:
+            start = line_start
+        end = line_end
+        if line.lstrip().startswith("#") or _is_row(line):
+            yield start, end
+            start = None
+    if start is not None:
+        yield start, end
+
+
+def _is_row(line: str) -> bool:
+    return "\t" in line.strip() or line.strip().startswith("|")
+
+
+def sentences(text: str) -> list[Span]:
+    """Return the spans of sentences, in order, without the blanks and list markers around them."""
+    found = []
+    for start, end in blocks(text):
+        marker = _MARKER.match(text, start, end)
+        at = marker.end() if marker else start
+        for piece in sentencex.get_sentence_boundaries("en", text[at:end]):
+            a, b = at + piece["start_index"], at + piece["end_index"]
+            while a < b and text[a].isspace():
+                a += 1
+            while b > a and text[b - 1].isspace():
+                b -= 1
+            if a < b:
+                found.append((a, b))
+    return found

@@ -1,0 +1,58 @@
+"""Fixtures on the real database: an embedded FalkorDB for the run, or the server that FALKORDB_URL names."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def wb() -> Iterator[engine.Workbench]:
+    if url := os.environ.get("FALKORDB_URL"):
+        with engine.open(url) as workbench:
+            yield workbench
+        return
+    folder = Path(tempfile.mkdtemp(prefix="corrigenda-"))
+    try:
+        with engine.open(data_dir=folder) as workbench:
+            yield workbench
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def ws(wb: engine.Workbench, request: pytest.FixtureRequest) -> Iterator[engine.Workspace]:
+    workspace = wb.create_workspace(request.node.name[:100])
+    yield workspace
+    wb.delete_workspace(workspace.id)
+
+
+@pytest.fixture
+def claims(ws: engine.Workspace) -> Callable[..., list[str]]:
+    """Make a document of the given sentences, and return the ids of its claims."""
+
+    def make(*sentences: str, name: str | None = None, **how: Any) -> list[str]:
+        report = ws.ingest("\n\n".join(sentences), name=name, extractor=None, **how)
+        proposals = [engine.ProposedClaim(sentence, sentence) for sentence in sentences]
+        return [claim.id for claim in ws.submit_claims(report.source_id, proposals).claims]
+
+    return make
+
+
+def external_cases(name: str) -> list[dict[str, Any]]:
+    """Read a file of external cases; skip, loudly, where it is not there."""
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"EXTERNAL CASES MISSING: {path.name} is not beside the project; nothing was checked")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
