@@ -74,7 +74,7 @@ def write_outcome(change: ChangeSet, reach: Reach, outcome: Outcome) -> None:
 def spread(snap: Snapshot, change: ChangeSet, by_hand: Change) -> tuple[Reach, Outcome]:
     """Work out what `by_hand` does downstream of what it touches, and put it into the change set."""
     seeds = {*by_hand.statuses, *by_hand.ways, *by_hand.grounds}
-    reach = load_reach(snap, seeds)
+    reach = load_reach(snap, seeds, {p for ways in by_hand.ways.values() for way in ways for p in way.premises})
     outcome = assess(reach, by_hand, change.revision)
     write_outcome(change, reach, outcome)
     return reach, outcome

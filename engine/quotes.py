@@ -15,11 +15,11 @@ from typing import Final
 
 import regex
 
+from engine.graphemes import grapheme_start
 from engine.records import Span
 
 SPANS_SHOWN: Final = 20
 
-_GRAPHEME: Final = regex.compile(r"\X")
 _WORD_CHARACTER: Final = regex.compile(r"[\p{L}\p{N}\p{M}_]")
 # Scripts that put no space between words, or none before a particle (Hangul).
 _UNSPACED: Final = regex.compile(
@@ -183,9 +183,7 @@ def _bad_cut(text: str, at: int) -> str | None:
     if at <= 0 or at >= len(text):
         return None
     before, after = text[at - 1], text[at]
-    if not (before.isascii() and after.isascii()) and _inside_grapheme(text, at):
-        return "inside_grapheme"
-    if before == "\r" and after == "\n":
+    if grapheme_start(text, at) != at:
         return "inside_grapheme"
     if _inside_number(text, at):
         return "inside_number"
@@ -196,19 +194,6 @@ def _bad_cut(text: str, at: int) -> str | None:
     if _WORD_CHARACTER.match(after) and _NEGATIVE_PREFIX.search(text, max(0, at - 6), at):
         return "inside_word"
     return None
-
-
-def _inside_grapheme(text: str, at: int) -> bool:
-    start = at - 1
-    # A plain letter always begins a grapheme.
-    while start > 0 and not (text[start].isascii() and text[start].isalnum()) and at - start < 256:
-        start -= 1
-    for match in _GRAPHEME.finditer(text, start, min(len(text), at + 64)):
-        if match.start() >= at:
-            return match.start() > at
-        if match.end() > at:
-            return True
-    return False
 
 
 def _inside_number(text: str, at: int) -> bool:
@@ -223,7 +208,7 @@ def _inside_number(text: str, at: int) -> bool:
         return True
     if not (after.isdigit() and before in _SIGN):
         return False
-    return _WORD_CHARACTER.match(before_last) is None and before_last not in (")", "]", "%")
+    return not before_last or not (before_last.isalnum() or before_last in ")]%_")
 
 
 def _joins(text: str, at: int) -> bool:

@@ -218,6 +218,35 @@ class IngestReport(Record):
     notes: list[str] = Field(default_factory=list)
 
 
+class MovedQuote(Record):
+    """What becomes of a claim's quote in a new version of its source: `kept`, `moved` or `gone`."""
+
+    claim_id: str
+    statement: str
+    quote: str
+    fate: Literal["kept", "moved", "gone"]
+    spans: list[Span]
+    reason: str = ""
+    did_you_mean: list[Span] = Field(default_factory=list)
+    suggestion: str | None = None
+
+
+class SourceReplacement(Record):
+    """A new version of a source, and the claims that somebody should look at because of it.
+
+    Claims in `kept` and `moved` can be anchored in the new version, those in `gone` retracted; nothing of it
+    happens by itself.
+    """
+
+    source_id: str
+    version_id: str
+    revision: int
+    unchanged: bool
+    kept: list[MovedQuote]
+    moved: list[MovedQuote]
+    gone: list[MovedQuote]
+
+
 # --- correcting ---------------------------------------------------------------------------------------------
 
 

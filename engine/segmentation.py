@@ -14,6 +14,7 @@ import regex
 import sentencex
 from semchunk.semchunk import chunk
 
+from engine.graphemes import grapheme_start
 from engine.records import Span
 
 FRAGMENT_SIZE: Final = 1200
@@ -22,7 +23,6 @@ _FENCE: Final = regex.compile(r"\s*(```|~~~)")
 _OWN_BLOCK: Final = regex.compile(
     r"\s*(?:#{1,6}\s|>|[-*+•‣◦▪–]\s|\(?\p{N}{1,3}[.)]\s|\(?\p{L}[)]\s|\||={3,}\s*$|-{3,}\s*$|\*{3,}\s*$)"
 )
-_GRAPHEME: Final = regex.compile(r"\X")
 _MARKER: Final = regex.compile(r"\s*(?:(?:#{1,6}|>+|[-*+•‣◦▪–]|\(?\p{N}{1,3}[.)]|\(?\p{L}[)])\s+)*")
 
 
@@ -37,20 +37,7 @@ def fragments(text: str, target: int = FRAGMENT_SIZE) -> list[Span]:
     _, offsets = cast("tuple[list[str], list[Span]]", chunk(text, target, len, memoize=False, offsets=True))
     # What lies between two chunks (the blanks that were split at) goes to the one before.
     cuts = [0, *(start for start, _ in offsets[1:]), len(text)]
-    return list(pairwise(sorted({_to_grapheme(text, cut) for cut in cuts})))
-
-
-def _to_grapheme(text: str, at: int) -> int:
-    """Return `at`, or where the grapheme begins that it would cut apart."""
-    if at in (0, len(text)):
-        return at
-    start = at - 1
-    while start > 0 and not (text[start].isascii() and text[start].isalnum()) and at - start < 256:
-        start -= 1
-    for match in _GRAPHEME.finditer(text, start):
-        if match.end() >= at:
-            return at if match.end() == at else match.start()
-    return at
+    return list(pairwise(sorted({grapheme_start(text, cut) for cut in cuts})))
 
 
 def blocks(text: str) -> Iterator[Span]:

@@ -18,16 +18,16 @@ from engine.decisions import (
 )
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.ids import require
-from engine.impact import Change, assess
+from engine.impact import Change
 from engine.ingest import checked_text
-from engine.planning import Plan, write_outcome
+from engine.planning import Plan, spread
 from engine.reasons import quoted
 from engine.records import Reaffirm, Rebase, Withdraw
 from engine.states import Lifeline
 from engine.store.commit import ChangeSet
 from engine.store.decisions import actions_of, fetch_actions, same_request
 from engine.store.snapshot import Snapshot
-from engine.store.structure import find, load_reach, ways_of
+from engine.store.structure import find, ways_of
 from engine.support import Way
 
 
@@ -118,10 +118,8 @@ class Settling:
         ways: Sequence[Way] = (),
     ) -> None:
         """Give the decision its new status, and let what rests on it and its actions follow."""
-        reach = load_reach(snap, [self.decision_id])
         by_hand = Change(statuses={self.decision_id: status}, ways={self.decision_id: tuple(ways)} if ways else {})
-        outcome = assess(reach, by_hand, change.revision)
-        write_outcome(change, reach, outcome)
+        reach, _ = spread(snap, change, by_hand)
         if actions == "released":
             return  # an action whose decisions are all settled is released by `assess`
         for action in fetch_actions(snap, actions_of(snap, [self.decision_id])).values():

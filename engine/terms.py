@@ -23,9 +23,14 @@ _UNSPACED: Final = regex.compile(
     r"\p{Script=Myanmar}ー々〆]+"
 )
 # Function words only: the published list for English has 1298 entries, "announce" and "big" among them.
-_ENGLISH: Final = frozenset(
-    ["a", "about", "above", "after", "again", "against", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "down", "during", "each", "few", "for", "from", "further", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "may", "me", "might", "more", "most", "must", "my", "no", "nor", "not", "of", "off", "on", "once", "only", "or", "other", "our", "ours", "out", "over", "own", "same", "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "yours", "s", "t"]
-)
+_ENGLISH: Final = """
+    a about above after again against all also am an and any are as at be because been before being below between
+    both but by can could did do does doing down during each few for from further had has have having he her here
+    hers him his how i if in into is it its itself just may me might more most must my no nor not of off on once
+    only or other our ours out over own same shall she should so some such than that the their theirs them then
+    there these they this those through to too under until up us very was we were what when where which while who
+    whom whose why will with would you your yours s t
+"""
 _OTHERS: Final = ("de", "fr", "es", "it", "nl", "pt", "ru")
 _OTHERS_LIMIT: Final = 3  # longer words of the other lists are often words of content in a mixed text
 
@@ -36,7 +41,7 @@ def stop_words() -> frozenset[str]:
     import stopwordsiso
 
     others = {word for word in stopwordsiso.stopwords(list(_OTHERS)) if len(word) <= _OTHERS_LIMIT}
-    return frozenset(term for word in _ENGLISH | others for term in phrase_terms(word))
+    return frozenset(term for word in (_ENGLISH, *others) for term in phrase_terms(word))
 
 
 def phrase_terms(text: str) -> list[str]:

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from engine import comparison, versions
 from engine.asking import Asking
 from engine.corrections import Applying, Request, request_for, work_out_request
 from engine.decisions import Decided, Derivation, Done, Justified, Planned
@@ -31,6 +33,7 @@ from engine.records import (
     Reaffirm,
     Rebase,
     SourceKind,
+    SourceReplacement,
     Withdraw,
 )
 from engine.settlement import Settling
@@ -39,7 +42,11 @@ from engine.store.claims import fetch_claims
 from engine.store.corrections import fetch_corrections
 from engine.store.database import Database
 from engine.store.snapshot import Snapshot, head
+from engine.versions import NewVersion, Reanchoring
 from engine.view import WorkspaceView, moment
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Workspace(WorkspaceView):
@@ -73,6 +80,13 @@ class Workspace(WorkspaceView):
         if not 0 <= revision <= snap.revision:
             raise InvalidInput(f"There is no revision {revision}; the newest is {snap.revision}.")
         return WorkspaceView(self._database, self._graph, self.id, revision)
+
+    def compare(self, before: int | datetime, after: int | datetime | None = None) -> DataFrame:
+        """Return what changed between two moments (`after`: now): one row a node, with how it was and is.
+
+        Columns: id, kind, title, before, after; a node that was not there is `absent`.
+        """
+        return comparison.compare(self.at(before), self if after is None else self.at(after))
 
     def _change(self, planner: Planner) -> tuple[Plan, int]:
         with self._turn:
@@ -214,6 +228,29 @@ class Workspace(WorkspaceView):
             extractor=outcome.extractor,
             notes=outcome.notes,
         )
+
+    def replace_source(self, source_id: str, text: str) -> SourceReplacement:
+        """Record a new version of a source. Its claims stay as they are; the report says what to look at.
+
+        Raises:
+            UnknownNode: there is no such source.
+            NotAllowed: the source was withdrawn.
+        """
+        plan, revision = self._change(NewVersion(source_id, text).plan)
+        return versions.report(plan, source_id, revision)
+
+    def reanchor(
+        self, source_id: str, claim_ids: Sequence[str], quotes: Mapping[str, str] | None = None
+    ) -> list[Claim]:
+        """Let claims rest on their source's newest version; `quotes` gives a new quote for some (id → quote).
+
+        Raises:
+            EvidenceRejected: a quote does not stand in the newest version; nothing was changed.
+        """
+        planner = Reanchoring(source_id, list(claim_ids), dict(quotes) if quotes else None)
+        plan, revision = self._change(planner.plan)
+        snap = Snapshot(self._database, self._graph, self.id, revision)
+        return list(fetch_claims(snap, plan.result).values())
 
     # Asking
 

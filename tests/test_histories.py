@@ -215,7 +215,7 @@ class Histories(RuleBasedStateMachine):
         assert dict(zip(decisions.id, decisions.status, strict=True)) == {
             n: s for n, s in state.status.items() if n.startswith("d_")
         }
-        assert set(decisions[decisions.supported].id) == {n for n in state.supported if n.startswith("d_")}
+        assert set(decisions[decisions.supported].id) == {n for n in state.supported if n.startswith("d_")}, self.model.done
         assert dict(zip(decisions.id, decisions.support_count, strict=True)) == {
             n: self.model.holding(n) for n in decisions.id
         }

@@ -165,13 +165,17 @@ def claims_quoting(snap: Snapshot, source: str) -> list[str]:
     return sorted(row[0] for row in snap.rows(_QUOTING, source=source))
 
 
-def load_reach(snap: Snapshot, seeds: Iterable[str]) -> Reach:
-    """Return `seeds` and everything downstream, ready for `impact.assess`."""
+def load_reach(snap: Snapshot, seeds: Iterable[str], premises: Iterable[str] = ()) -> Reach:
+    """Return `seeds` and everything downstream, ready for `impact.assess`.
+
+    `premises` are those of justifications that are only about to be made.
+    """
     found = downstream(snap, seeds)
     ways = ways_of(snap, found)
     grounds = grounds_of(snap, found)
     because: dict[str, list[str]] = defaultdict(list)
     outside = {name: node for name, node in ways.premises.items() if name not in found}
+    outside |= find(snap, set(premises) - found.keys() - outside.keys())
     for action, decision, title, life in snap.rows_for(_BECAUSE, by_kind(found).get("Action", [])):
         because[action].append(decision)
         if decision not in found:

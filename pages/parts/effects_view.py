@@ -1,0 +1,95 @@
+"""What a change does: counts first, then one row and one sentence a node, the most urgent first."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+import engine
+from pages.parts.words import TIER_MEANINGS, TIER_NAMES, counted, plain, status
+
+COUNTED: Final = ("acted", "needs_review", "held", "weakened", "untouched")
+IN_FULL: Final = 40
+"""How many effects are written out; the table below has them all."""
+
+
+def show_impact(impact: engine.Impact, key: str) -> None:
+    """Show the counts, the sentences, and the table with everything."""
+    show_counts(impact)
+    effects = [(tier, effect) for tier, effect in impact.effects() if tier != "untouched"]
+    if not effects:
+        st.info("Nothing else falls: no decision or action rests on this alone or in part.")
+    for tier, effect in effects[:IN_FULL]:
+        _row(tier, effect)
+    if len(effects) > IN_FULL:
+        st.caption(f"{counted(len(effects) - IN_FULL, 'further effect')} in the table.")
+    frame = effects_frame(impact)
+    if len(frame):
+        with st.expander(f"As a table, with paths ({counted(len(frame), 'row')})"):
+            st.dataframe(frame, hide_index=True, key=f"{key}.table", column_order=_ORDER, alt="Effects of the change")
+            st.download_button(
+                "Download as CSV",
+                frame.to_csv(index=False),
+                file_name="effects.csv",
+                mime="text/csv",
+                key=f"{key}.csv",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+
+
+def show_counts(impact: engine.Impact) -> None:
+    """Show how many nodes are in each tier; a tier that only some changes fill is left out when empty."""
+    counts = impact.counts
+    tiers = [tier for tier in TIER_NAMES if tier in COUNTED or counts[tier]]
+    with st.container(horizontal=True):
+        for tier in tiers:
+            st.metric(TIER_NAMES[tier], counts[tier], help=TIER_MEANINGS[tier], border=True, width=150)
+
+
+_ORDER: Final = ["tier", "kind", "title", "why", "path", "supports before", "supports after"]
+
+
+def effects_frame(impact: engine.Impact) -> pd.DataFrame:
+    """Return every effect as a row, the most urgent first."""
+    rows = [
+        {
+            "tier": TIER_NAMES[tier],
+            "kind": effect.kind,
+            "title": effect.title,
+            "why": effect.why,
+            "path": " → ".join(effect.path_titles or effect.path),
+            "supports before": effect.supports_before,
+            "supports after": effect.supports_after,
+            "status before": effect.status_before,
+            "status after": effect.status_after,
+            "id": effect.id,
+        }
+        for tier, effect in impact.effects()
+    ]
+    return pd.DataFrame(rows, columns=[*_ORDER, "status before", "status after", "id"])
+
+
+def highlighted(impact: engine.Impact, changed: list[str]) -> dict[str, str]:
+    """Return id → tier for the picture."""
+    return {**{effect.id: tier for tier, effect in impact.effects()}, **dict.fromkeys(changed, "changed")}
+
+
+_COLOURS: Final = {
+    "acted": "red",
+    "needs_review": "red",
+    "held": "orange",
+    "weakened": "orange",
+    "restored": "green",
+    "untouched": "gray",
+}
+
+
+def _row(tier: str, effect: engine.Effect) -> None:
+    with st.container(border=True, gap="xxsmall"):
+        st.markdown(f":{_COLOURS[tier]}-badge[{TIER_NAMES[tier]}] {effect.kind}: **{plain(effect.title)}**")
+        st.markdown(plain(effect.why))
+        if effect.status_before != effect.status_after:
+            st.caption(f"{plain(status(effect.status_before))} → {plain(status(effect.status_after))}")
