@@ -29,6 +29,13 @@ _WORD: Final = regex.compile(r"\p{L}[\p{L}\p{M}'’-]*")
 _TOKEN: Final = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’.,-]*")
 _NAVIGATION: Final = regex.compile(r"(?:\s[|›»>·•]\s.*){2,}|https?://\S+$|^\s*(?:www\.|\S+@\S+$)")
 _LEADER: Final = regex.compile(r"(?:\.\s?){4,}\s*\d*$|…+\s*\d+$")
+# Headings have no verb; in a short line without an end, one of these must be there.
+_VERBISH: Final = regex.compile(
+    r"(?:is|are|was|were|be|been|has|have|had|will|would|can|could|must|should|shall|may|might|does|do|did|cannot"
+    r"|ist|sind|war|waren|hat|haben|wird|werden|muss|kann|soll|est|sont|était|étaient|a|ont|sera|seront|doit|peut"
+    r"|es|son|era|eran|ha|han|será|debe|puede|sono|deve|può|heeft|hebben|zijn|wordt|worden|moet|kan"
+    r"|\p{Ll}{2,}(?:ed|[^su\W]s))"
+)
 _LOWER: Final = regex.compile(r"^\p{Ll}")
 
 
@@ -86,7 +93,8 @@ def is_statement(sentence: str) -> bool:
     cased = any(token != token.lower() for token in tokens) or any(token != token.upper() for token in tokens)
     if not cased:
         return len(words) > 2 * FEWEST_WORDS
-    return len(tokens) >= 5 and small >= len(tokens) * 0.6 and not sentence.endswith((":", "："))
+    runs_on = len(tokens) >= 4 and small >= len(tokens) * 0.4 and not sentence.endswith((":", "："))
+    return runs_on and (len(tokens) >= 10 or any(_VERBISH.fullmatch(token) for token in tokens[1:]))
 
 
 def extractor_for(name: str | None) -> Extractor | None:

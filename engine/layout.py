@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-COLUMN: Final = 330
-ROW: Final = 118
+COLUMN: Final = 230
+ROW: Final = 104
 DEEPEST: Final = 4
 """How many columns one kind may take: a longer chain stays in the last of them, and a cycle ends there."""
 SWEEPS: Final = 6

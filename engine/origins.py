@@ -51,6 +51,8 @@ def resolve(
     """
     if origin is not None and not origin.strip():
         raise InvalidInput("The origin is blank. Leave it out, or name where the text comes from.")
+    if not same_text and copy_of is None and not derived_from:
+        return Origins(frozenset({source_id if origin is None else origin}), {})
     lives = source_lives(snap)
     at = snap.revision
     groups = [source_origins(same.life.at(at)) for same in same_text]
@@ -62,8 +64,6 @@ def resolve(
         groups.append(_behind(snap, derived_from) or frozenset({source_id}))
     if origin is not None:
         groups.append(frozenset({origin}))
-    if not groups:
-        return Origins(frozenset({source_id}), {})
     names = groups[0]
     others = {name for group in groups[1:] for name in group} - names
     note = None

@@ -53,15 +53,15 @@ MARKS: Final[dict[str, str]] = {
     "cancelled": "✗ cancelled",
     "unsupported": "∅ no support",
     "needs_review": "⚠ needs review",
-    "held": "⏸ on hold",
+    "held": "‖ on hold",
     "done": "✓ done",
 }
 TIERS: Final[dict[str, tuple[str, str]]] = {
     # tier → mark and border; what is drawn does not depend on the colour alone
     "changed": ("✎ changes", "#96690a"),
-    "acted": ("‼ already done", "#b3261e"),
+    "acted": ("!! already done", "#b3261e"),
     "needs_review": ("⚠ needs review", "#b3261e"),
-    "held": ("⏸ on hold", "#b3261e"),
+    "held": ("‖ on hold", "#b3261e"),
     "weakened": ("▽ weakened", "#b06000"),
     "restored": ("△ restored", "#1f7a4d"),
     "untouched": ("= untouched", "#5d6b7e"),
@@ -281,12 +281,13 @@ def _node_look(node: ProductNode, tier: str | None, dimmed: bool, focused: bool,
     mark, edge = TIERS.get(tier or "", ("", ""))
     mark = mark or MARKS.get(node.status, "")
     inside = SHAPES[node.kind] in ("box", "database")
-    label = _wrapped(node.label, 28 if inside else 24, 3)
+    label = _wrapped(node.label, 24, 3)
+    width = 4 if focused else 3 if tier or node.status == "needs_review" else 1.5
     broken = node.status in GONE or node.status == "held"
     outline = edge or ("#b3261e" if node.status == "needs_review" else border)
     return {
         "label": f"{mark}\n{label}" if mark else label,
-        "title": plain_title(f"{node.kind}, {mark[2:] or node.status.replace('_', ' ')}: {node.label}"),
+        "title": plain_title(f"{node.kind}, {mark.partition(' ')[2] or node.status.replace('_', ' ')}: {node.label}"),
         "shape": SHAPES[node.kind],
         "size": 20,
         "color": {
@@ -295,9 +296,10 @@ def _node_look(node: ProductNode, tier: str | None, dimmed: bool, focused: bool,
             "highlight": {"background": fill, "border": outline},
             "hover": {"background": fill, "border": outline},
         },
-        "borderWidth": 4 if focused else 3 if tier or node.status == "needs_review" else 1.5,
+        "borderWidth": width,
+        "borderWidthSelected": max(width, 3),
         "shapeProperties": {"borderDashes": [6, 4] if broken else False, "borderRadius": 8},
-        "font": {"color": "#1c2430" if inside else ink, "size": 15, "face": "Source Sans, sans-serif"},
+        "font": {"color": "#1c2430" if inside else ink, "size": 16, "face": "Source Sans, sans-serif"},
         "margin": 10,
         "opacity": 0.35 if dimmed and not focused else 1,
     }
@@ -317,6 +319,6 @@ _OPTIONS: Final[dict[str, Any]] = {
     "physics": {"enabled": False},
     "layout": {"improvedLayout": False},
     "edges": {"smooth": False, "arrows": {"to": {"enabled": True, "scaleFactor": 0.6}}},
-    "nodes": {"widthConstraint": {"maximum": 240}},
+    "nodes": {"widthConstraint": {"maximum": 180}, "scaling": {"label": {"drawThreshold": 3}}},
     "interaction": {"hover": True, "dragNodes": False, "keyboard": False, "navigationButtons": False},
 }

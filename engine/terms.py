@@ -17,7 +17,7 @@ import regex
 
 TERM_LIMIT: Final = 60
 QUERY_TERMS: Final = 64
-_TOKEN: Final = regex.compile(r"[\p{L}\p{N}\p{M}]+")
+_TOKEN: Final = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*")
 _UNSPACED: Final = regex.compile(
     r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}"
     r"\p{Script=Myanmar}ー々〆]+"

@@ -23,6 +23,10 @@ def step_line(step: engine.Step) -> str:
     return f"{icon} **{plain(step.agent)}** {step.kind.replace('_', ' ')}: {plain(step.summary)}"
 
 
+def show_step(step: engine.Step) -> None:
+    st.markdown(step_line(step))
+
+
 def ask(workspace: engine.Workspace) -> None:
     question = st.text_area(
         "Your question",
@@ -39,7 +43,7 @@ def ask(workspace: engine.Workspace) -> None:
         return
     with st.status("Looking…", expanded=True) as box:
         try:
-            answer = workspace.ask(question or "", on_step=lambda step: st.markdown(step_line(step)))
+            answer = workspace.ask(question or "", on_step=show_step)
         except engine.WorkbenchError as error:
             box.update(label="It did not work", state="error")
             session.show_error(error)
@@ -56,19 +60,20 @@ def show_answer(workspace: engine.Workspace, answer: engine.Answer) -> None:
         st.markdown(f"**{plain(decision.title)}**")
         mark = {"standing": "green", "needs_review": "orange"}.get(decision.status, "gray")
         st.markdown(f":{mark}-badge[{status(decision.status)}] {counted(decision.support_count, 'support')}")
-        if answer.cited:
-            for number, claim in enumerate(answer.cited, 1):
-                st.markdown(f"\\[{number}\\] {plain(claim.statement)}")
-        else:
+        if decision.rationale:
+            st.caption(plain(decision.rationale))
+        if not answer.cited:
             st.markdown(
                 "No claim here answers it. Ingest a source that does, or ask in the words that the sources use."
             )
-    if answer.actions:
-        st.markdown("**Proposed actions**")
         for action in answer.actions:
-            st.markdown(f"- {plain(action.description)} ({status(action.status)})")
+            st.markdown(f"**Action** ({status(action.status)}): {plain(action.description)}")
+    if answer.cited:
+        st.markdown("**Cited**")
     for number, claim in enumerate(answer.cited, 1):
-        with st.expander(f"\\[{number}\\] {plain(short(claim.statement, 100))}", icon=":material/format_quote:"):
+        with st.expander(
+            f"\\[{number}\\] {plain(short(claim.statement, 100))}", icon=":material/format_quote:", expanded=number == 1
+        ):
             show_evidence(workspace, claim)
             session.link(session.CORRECT, "Correct this claim", workspace, icon=":material/edit_note:", claim=claim.id)
     if answer.refused:
@@ -77,7 +82,7 @@ def show_answer(workspace: engine.Workspace, answer: engine.Answer) -> None:
                 st.markdown(f"- {plain(refusal.id)}: {plain(refusal.reason)}")
     with st.expander(f"How it got there ({counted(len(answer.trail), 'step')})", icon=":material/route:"):
         for step in answer.trail:
-            st.markdown(step_line(step))
+            show_step(step)
 
 
 def past_runs(workspace: engine.Workspace) -> str | None:
@@ -90,7 +95,7 @@ def past_runs(workspace: engine.Workspace) -> str | None:
     current = session.selected("run", workspace)
     key = f"ask.run.{workspace.id}"
     st.session_state[key] = current if current in questions else None
-    chosen = st.selectbox(
+    chosen: str | None = st.selectbox(
         f"Past questions ({len(questions):,})",
         list(questions),
         format_func=lambda name: f"{short(questions[name], 80)} · {outcomes[name].replace('_', ' ')}",

@@ -106,7 +106,7 @@ def show_sources(workspace: engine.Workspace) -> str | None:
     current = session.selected("source", workspace)
     key = f"ingest.source.{workspace.id}"
     st.session_state[key] = current if current in names else ids[0]
-    chosen = st.selectbox(
+    chosen: str | None = st.selectbox(
         f"Source ({len(ids):,})",
         ids,
         format_func=lambda name: f"{short(names[name], 70)} · {counted(int(claims[name]), 'claim')}",
@@ -151,7 +151,9 @@ def show_claims(workspace: engine.Workspace, claims: list[engine.Claim]) -> engi
         "Claims, in the order of the text",
         list(by_id)[:LISTED],
         format_func=lambda name: plain(short(by_id[name].statement, 140)),
-        captions=[claim_status(claim) for claim in claims[:LISTED]],
+        captions=[
+            "" if claim.status == "current" and claim.supported else claim_status(claim) for claim in claims[:LISTED]
+        ],
         index=None,
         key=key,
         width="stretch",

@@ -10,7 +10,16 @@ from pages.parts.words import plain
 
 ICON = "🖋️"  # never ":material/…": its picture would be fetched from a host elsewhere
 
+LOGO = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="190" height="36" viewBox="0 0 190 36" role="img">'
+    "<title>Corrigenda</title>"
+    '<text x="0" y="26" font-family="Georgia, serif" font-size="27" fill="#4a7fc1">Corrigenda</text>'
+    '<path d="M1 32h128" stroke="#c9820a" stroke-width="2"/></svg>'
+)
+
 st.set_page_config(page_title="Corrigenda", page_icon=ICON, layout="wide")
+st.logo(LOGO, size="large")
+st.html("<style>.stMainBlockContainer { padding-top: 4rem; }</style>")  # Streamlit leaves 6rem empty
 
 
 def start() -> None:

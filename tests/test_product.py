@@ -111,7 +111,7 @@ def test_tiers_show_without_colour() -> None:
     labels = {node["id"]: node["label"].split("\n")[0] for node in network.nodes}
     assert labels["a"] == "✎ changes"
     assert labels["d"] == "⚠ needs review"
-    assert labels["x"] == "‼ already done"
+    assert labels["x"] == "!! already done"
     assert {node["id"] for node in network.nodes if node["opacity"] < 1} == {"s", "b", "e"}
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Final
 
 import pandas as pd
 import streamlit as st
 
 import engine
-from pages.parts.words import TIER_MEANINGS, TIER_NAMES, counted, plain, status
+from pages.parts.words import TIER_MEANINGS, TIER_NAMES, counted, status
 
 COUNTED: Final = ("acted", "needs_review", "held", "weakened", "untouched")
 IN_FULL: Final = 40
 """How many effects are written out; the table below has them all."""
 
 
-def show_impact(impact: engine.Impact, key: str) -> None:
-    """Show the counts, the sentences, and the table with everything."""
-    show_counts(impact)
+def show_effects(impact: engine.Impact, key: str) -> None:
+    """Show the sentences, and the table with everything."""
     effects = [(tier, effect) for tier, effect in impact.effects() if tier != "untouched"]
     if not effects:
         st.info("Nothing else falls: no decision or action rests on this alone or in part.")
-    for tier, effect in effects[:IN_FULL]:
-        _row(tier, effect)
+    if effects:
+        st.html(_STYLE + "".join(_row(tier, effect) for tier, effect in effects[:IN_FULL]))
     if len(effects) > IN_FULL:
         st.caption(f"{counted(len(effects) - IN_FULL, 'further effect')} in the table.")
     frame = effects_frame(impact)
@@ -46,7 +46,7 @@ def show_counts(impact: engine.Impact) -> None:
     tiers = [tier for tier in TIER_NAMES if tier in COUNTED or counts[tier]]
     with st.container(horizontal=True):
         for tier in tiers:
-            st.metric(TIER_NAMES[tier], counts[tier], help=TIER_MEANINGS[tier], border=True, width=150)
+            st.metric(TIER_NAMES[tier], counts[tier], help=TIER_MEANINGS[tier], border=True, width=140)
 
 
 _ORDER: Final = ["tier", "kind", "title", "why", "path", "supports before", "supports after"]
@@ -77,19 +77,23 @@ def highlighted(impact: engine.Impact, changed: list[str]) -> dict[str, str]:
     return {**{effect.id: tier for tier, effect in impact.effects()}, **dict.fromkeys(changed, "changed")}
 
 
-_COLOURS: Final = {
-    "acted": "red",
-    "needs_review": "red",
-    "held": "orange",
-    "weakened": "orange",
-    "restored": "green",
-    "untouched": "gray",
-}
+_STYLE: Final = """<style>
+.effect { display: grid; grid-template-columns: 8.5rem 1fr; gap: .1rem .9rem; padding: .55rem 0;
+  border-bottom: 1px solid rgba(128, 138, 150, .3); overflow-wrap: anywhere; }
+.effect .tier { font-size: .85rem; font-weight: 600; padding-left: .6rem; border-left: 4px solid; }
+.effect .acted, .effect .needs_review { border-color: #c6362c; }
+.effect .held, .effect .weakened { border-color: #c9820a; }
+.effect .restored { border-color: #2c9460; }
+.effect small { opacity: .8; font-size: .85rem; }
+@media (max-width: 640px) { .effect { grid-template-columns: 1fr; } }
+</style>"""
 
 
-def _row(tier: str, effect: engine.Effect) -> None:
-    with st.container(border=True, gap="xxsmall"):
-        st.markdown(f":{_COLOURS[tier]}-badge[{TIER_NAMES[tier]}] {effect.kind}: **{plain(effect.title)}**")
-        st.markdown(plain(effect.why))
-        if effect.status_before != effect.status_after:
-            st.caption(f"{plain(status(effect.status_before))} → {plain(status(effect.status_after))}")
+def _row(tier: str, effect: engine.Effect) -> str:
+    change = ""
+    if effect.status_before != effect.status_after:
+        change = f"<small>{escape(status(effect.status_before))} → {escape(status(effect.status_after))}</small>"
+    return (
+        f'<div class="effect"><span class="tier {tier}">{TIER_NAMES[tier]}</span><span dir="auto">{effect.kind}: '
+        f"<strong>{escape(effect.title)}</strong><br>{escape(effect.why)} {change}</span></div>"
+    )

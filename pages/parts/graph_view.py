@@ -29,6 +29,7 @@ div.vis-tooltip { position: absolute; visibility: hidden; pointer-events: none; 
 """
 _JS: Final = """
 const drawn = new WeakMap();
+const LEAST = 0.55;
 export default function ({ data, parentElement, setTriggerValue }) {
   const frame = parentElement.querySelector(".frame");
   const canvas = parentElement.querySelector(".canvas");
@@ -38,14 +39,20 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const signature = JSON.stringify([data.nodes, data.edges]);
   let one = drawn.get(canvas);
   if (!one || one.signature !== signature) {
-    if (one) one.network.destroy();
+    if (one) one.end();
     const vis = globalThis.vis;
     const network = new vis.Network(
       canvas, { nodes: new vis.DataSet(data.nodes), edges: new vis.DataSet(data.edges) }, data.options);
-    const fit = () => network.fit({ maxZoomLevel: 1 });
-    network.once("afterDrawing", fit);
-    new ResizeObserver(fit).observe(canvas);
-    one = { network, signature };
+    // All of it when that can be read, else the node it is about with what rests on it to the right; drag for more.
+    const place = () => {
+      network.fit({ maxZoomLevel: 1, minZoomLevel: 0.01 });
+      if (network.getScale() >= LEAST) return;
+      const at = network.getPositions()[data.selected] || network.getPositions()[data.nodes[0].id];
+      network.moveTo({ position: { x: at.x - 100 + canvas.clientWidth / 2 / LEAST, y: at.y }, scale: LEAST });
+    };
+    const watch = new ResizeObserver(place);
+    watch.observe(canvas);
+    one = { network, signature, end() { watch.disconnect(); network.destroy(); } };
     drawn.set(canvas, one);
   }
   one.network.off("click");
@@ -54,7 +61,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   });
   one.network.unselectAll();
   if (data.selected && one.network.body.data.nodes.get(data.selected)) one.network.selectNodes([data.selected]);
-  return () => { one.network.destroy(); drawn.delete(canvas); };
+  return () => { one.end(); drawn.delete(canvas); };
 }
 """
 
@@ -122,5 +129,5 @@ def _legend(graph: ProductGraph) -> None:
     )
     st.html(
         f'<div style="display:flex;flex-wrap:wrap;gap:.3rem 1rem;font-size:.85rem">{items}'
-        "<span>dashed and pale: no longer stands</span><span>marks (⚠ ⏸ ✓ ✗) say the status</span></div>"
+        "<span>dashed and pale: no longer stands</span><span>marks (⚠ ‖ ✓ ✗) say the status</span></div>"
     )

@@ -144,7 +144,10 @@ def show_notice() -> None:
     """Show the message that the last action left, once."""
     if notice := st.session_state.pop(_NOTICE, None):
         level, message = notice
-        {"success": st.success, "info": st.info, "warning": st.warning, "error": st.error}[level](plain(message))
+        if level == "success":
+            st.toast(plain(message), icon=":material/check_circle:", duration="long")
+        else:
+            {"info": st.info, "warning": st.warning, "error": st.error}[level](plain(message))
 
 
 def show_error(error: engine.WorkbenchError) -> None:

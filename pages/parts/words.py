@@ -9,7 +9,7 @@ import engine
 _MARKDOWN: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]()<>#+-.!|~$:&@"})
 
 TIER_NAMES: Final = {
-    "acted": "Already acted on",
+    "acted": "Acted on",
     "needs_review": "Needs review",
     "held": "Put on hold",
     "weakened": "Weakened",
@@ -36,7 +36,7 @@ STATUS_MARKS: Final = {
     "cancelled": "✗ cancelled",
     "undone": "✗ undone",
     "needs_review": "⚠ needs review",
-    "held": "⏸ on hold",
+    "held": "‖ on hold",
     "done": "✓ done",
     "unsupported": "∅ no support",
 }

@@ -1,0 +1,299 @@
+"""Correct: find a claim, say what is right, see what would fall, apply it once."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import engine
+from pages.parts import reads, session
+from pages.parts.diff_view import show_change
+from pages.parts.effects_view import highlighted, show_counts, show_effects
+from pages.parts.evidence_view import show_evidence
+from pages.parts.graph_view import show_graph
+from pages.parts.words import claim_status, counted, plain, short, status
+
+LISTED = 25
+
+
+# --- finding a claim ----------------------------------------------------------------------------------------
+
+
+def listed_claims(workspace: engine.Workspace, query: str) -> tuple[dict[str, str], str]:
+    """Return the claims to choose from (id → statement) and one sentence that says which they are."""
+    if query.strip():
+        hits = workspace.search(query, limit=LISTED)
+        found = {hit.claim.id: hit.claim.statement for hit in hits}
+        return found, counted(len(found), "current claim") + (" found, best first." if found else " found.")
+    revision = workspace.revision
+    claims = reads.claims(workspace.id, revision, workspace)
+    current = claims[claims["status"] == "current"]
+    statements = dict(zip(current["id"], current["statement"], strict=True))
+    heavy = reads.load_bearing(workspace.id, revision, LISTED, workspace)
+    order = [name for name in heavy.loc[heavy["kind"] == "Claim", "id"] if name in statements]
+    names = list(dict.fromkeys([*order, *statements]))[:LISTED]
+    note = f"Showing {len(names)} of {counted(len(statements), 'current claim')}, those that most rests on first."
+    return {name: statements[name] for name in names}, note
+
+
+def pick_claim(workspace: engine.Workspace) -> None:
+    session.select("claim", st.session_state["correct.pick"], workspace)
+
+
+def find(workspace: engine.Workspace, claim_id: str | None) -> None:
+    query = st.text_input(
+        "Find a claim",
+        key="correct.query",
+        placeholder="Words of the claim",
+        persist_state="session",
+        icon=":material/search:",
+    )
+    claims, note = listed_claims(workspace, query or "")
+    st.caption(note)
+    if not claims:
+        return
+    # The options are ids, so a list that changes meanwhile never makes the choice another claim.
+    st.session_state["correct.pick"] = claim_id if claim_id in claims else None
+    with st.container(height=430 if len(claims) > 6 else "content", border=False):
+        st.radio(
+            "Claims",
+            list(claims),
+            format_func=lambda name: plain(short(claims[name], 140)),
+            index=None,
+            key="correct.pick",
+            on_change=pick_claim,
+            args=(workspace,),
+            label_visibility="collapsed",
+            width="stretch",
+        )
+
+
+# --- the claim ----------------------------------------------------------------------------------------------
+
+
+def show_claim(workspace: engine.Workspace, claim: engine.Claim) -> None:
+    st.markdown(f"#### {plain(claim.statement)}")
+    colour = "green" if claim.status == "current" and claim.supported else "red"
+    confidence = "" if claim.confidence is None else f", confidence {claim.confidence:g}"
+    st.markdown(
+        f":{colour}-badge[{claim_status(claim)}] :gray-badge[{plain(claim.confidence_kind.replace('_', ' '))}"
+        f"{confidence}] :gray-badge[revision {claim.revision}]"
+    )
+    for other, label in ((claim.superseded_by, "What replaced it"), (claim.supersedes, "What it replaced")):
+        if other is not None:
+            statement = short(workspace.claim(other).statement, 80)
+            session.link(session.CORRECT, f"{label}: {plain(statement)}", workspace, claim=other)
+    with st.expander("Where it comes from", icon=":material/format_quote:"):
+        show_evidence(workspace, claim)
+    with st.expander("Why it stands or fell", icon=":material/info:"):
+        st.markdown(plain(workspace.explain(claim.id).sentence))
+
+
+# --- previewing and applying --------------------------------------------------------------------------------
+
+
+def key_of(name: str, claim_id: str) -> str:
+    return f"correct.{name}.{claim_id}"
+
+
+def make_preview(workspace: engine.Workspace, claim_id: str, retract: bool) -> None:
+    statement = None if retract else st.session_state[key_of("statement", claim_id)]
+    try:
+        preview = workspace.preview(claim_id, statement)
+    except engine.WorkbenchError as error:
+        session.notify("error", str(error))
+        return
+    st.session_state[key_of("preview", claim_id)] = preview
+    st.session_state.pop(key_of("differences", claim_id), None)
+
+
+def discard(claim_id: str) -> None:
+    st.session_state.pop(key_of("preview", claim_id), None)
+    st.session_state.pop(key_of("differences", claim_id), None)
+
+
+def apply(workspace: engine.Workspace, claim_id: str) -> None:
+    # Taken out first: a second click that is already on its way finds nothing to apply.
+    preview: engine.Preview | None = st.session_state.pop(key_of("preview", claim_id), None)
+    if preview is None:
+        return
+    reviewer = st.session_state.get("correct.reviewer") or ""
+    reason = st.session_state.get(key_of("reason", claim_id)) or ""
+    try:
+        applied = workspace.apply(preview, reviewer=reviewer, reason=reason)
+    except engine.StalePreview as error:
+        st.session_state[key_of("preview", claim_id)] = error.fresh
+        st.session_state[key_of("differences", claim_id)] = error.differences or [str(error)]
+        return
+    except engine.WorkbenchError as error:
+        st.session_state[key_of("preview", claim_id)] = preview
+        session.notify("error", str(error))
+        return
+    discard(claim_id)
+    st.session_state[key_of("impact", applied.correction.id)] = applied.impact
+    done = "had been applied before; nothing was changed" if applied.already_applied else "is applied"
+    session.notify("success", f"The correction {done}. The workspace is at revision {applied.revision}.")
+
+
+def undo(workspace: engine.Workspace, correction_id: str) -> None:
+    try:
+        undone = workspace.undo(correction_id, reviewer=st.session_state.get("correct.reviewer") or "")
+    except engine.WorkbenchError as error:
+        session.notify("error", str(error))
+        return
+    session.notify("success", f"The correction is undone. The workspace is at revision {undone.revision}.")
+
+
+def correct(workspace: engine.Workspace, claim: engine.Claim) -> None:
+    statement_key = key_of("statement", claim.id)
+    st.text_area(
+        "What is right",
+        key=statement_key,
+        height=90,
+        persist_state="session",
+        placeholder=short(claim.statement, 200),
+    )
+    with st.container(horizontal=True):
+        st.text_input("Reason (optional)", key=key_of("reason", claim.id), persist_state="session")
+        st.text_input("Your name (optional)", key="correct.reviewer", persist_state="session")
+    with st.container(horizontal=True):
+        st.button(
+            "Preview",
+            type="primary",
+            key="correct.preview",
+            on_click=make_preview,
+            args=(workspace, claim.id, False),
+            icon=":material/visibility:",
+        )
+        st.button(
+            "Preview retracting it",
+            key="correct.preview_retract",
+            on_click=make_preview,
+            args=(workspace, claim.id, True),
+            help="It is wrong, and nothing replaces it.",
+        )
+
+
+def show_preview(workspace: engine.Workspace, claim: engine.Claim, preview: engine.Preview) -> None:
+    st.subheader("What would happen", anchor=False)
+    if differences := st.session_state.get(key_of("differences", claim.id)):
+        st.warning(
+            "The workspace changed after you saw the preview, so nothing was applied. This is the new preview. "
+            "What is different:\n\n" + "\n".join(f"- {plain(difference)}" for difference in differences)
+        )
+    show_change(claim.statement, preview.statement)
+    show_counts(preview.impact)
+    typed = (st.session_state.get(key_of("statement", claim.id)) or "").strip()
+    stale_text = preview.statement is not None and typed != preview.statement.strip()
+    if stale_text:
+        st.warning("You changed the text after this preview. Preview again to apply the new text.")
+    with st.container(horizontal=True):
+        st.button(
+            "Retract the claim" if preview.statement is None else "Apply the correction",
+            type="primary",
+            key="correct.apply",
+            disabled=stale_text,
+            on_click=apply,
+            args=(workspace, claim.id),
+            icon=":material/check:",
+        )
+        st.button("Discard", key="correct.discard", on_click=discard, args=(claim.id,))
+    show_effects(preview.impact, "correct.effects")
+    tiers = highlighted(preview.impact, [claim.id])
+    follow(workspace, show_graph(workspace.graph(focus=claim.id), "correct.graph.preview", claim.id, tiers))
+
+
+def follow(workspace: engine.Workspace, clicked: str | None) -> None:
+    """Go to the claim that was clicked in a picture; say what another node is."""
+    if clicked is None:
+        return
+    if clicked.startswith("c_"):
+        if clicked != st.query_params.get("claim"):
+            session.select("claim", clicked, workspace)
+            st.rerun()
+        return
+    if clicked[:2] in ("d_", "a_"):
+        explanation = workspace.explain(clicked)
+        st.info(f"**{plain(explanation.title)}** ({status(explanation.status)})  \n{plain(explanation.sentence)}")
+
+
+# --- after it was applied -----------------------------------------------------------------------------------
+
+
+def last_correction(workspace: engine.Workspace, claim: engine.Claim) -> engine.Correction | None:
+    """Return the applied correction that ended this claim, or that made it."""
+    frame = workspace.corrected(status="applied")
+    own = frame[(frame["claim_id"] == claim.id) | (frame["replacement_id"] == claim.id)]
+    return workspace.correction(str(own.iloc[-1]["id"])) if len(own) else None
+
+
+def show_applied(workspace: engine.Workspace, claim: engine.Claim, correction: engine.Correction) -> None:
+    st.subheader("What the correction did", anchor=False)
+    by = f" by {plain(correction.reviewer)}" if correction.reviewer else ""
+    why = f": {plain(correction.reason)}" if correction.reason else "."
+    st.caption(f"Revision {correction.revision}, {correction.at:%Y-%m-%d %H:%M} UTC{by}{why}")
+    show_change(correction.original, correction.statement)
+    impact: engine.Impact | None = st.session_state.get(key_of("impact", correction.id))
+    if impact is not None:
+        show_counts(impact)
+        show_effects(impact, "correct.done")
+    st.button(
+        "Undo this correction",
+        key="correct.undo",
+        on_click=undo,
+        args=(workspace, correction.id),
+        icon=":material/undo:",
+    )
+    focus = correction.claim_id or claim.id
+    moment = st.segmented_control(
+        "Graph", ["Before", "After"], default="After", required=True, key="correct.moment", width="content"
+    )
+    tiers = None if impact is None else highlighted(impact, [focus])
+    if moment == "Before":
+        graph = workspace.at(correction.revision - 1).graph(focus=focus)
+        tiers = None
+    else:
+        graph = workspace.at(correction.revision).graph(focus=focus, include_superseded=True)
+        if tiers is not None and correction.replacement_id is not None:
+            tiers |= dict.fromkeys((correction.id, correction.replacement_id), "changed")
+    follow(workspace, show_graph(graph, "correct.graph.applied", focus, tiers))
+
+
+# --- the page -----------------------------------------------------------------------------------------------
+
+
+def show_consequences(workspace: engine.Workspace, claim: engine.Claim) -> None:
+    preview: engine.Preview | None = st.session_state.get(key_of("preview", claim.id))
+    if preview is not None and claim.status == "current":
+        show_preview(workspace, claim, preview)
+    elif (correction := last_correction(workspace, claim)) is not None:
+        show_applied(workspace, claim, correction)
+    else:
+        st.subheader("What rests on it", anchor=False)
+        follow(workspace, show_graph(workspace.graph(focus=claim.id), "correct.graph.now", claim.id))
+
+
+def page() -> None:
+    st.title("Correct")
+    workspace = session.require_workspace()
+    if reads.claims(workspace.id, workspace.revision, workspace).empty:
+        st.info("There is no claim to correct yet. Ingest a text first, or load the sample.")
+        session.link(session.INGEST, "Ingest a text", workspace, icon=":material/library_add:")
+        session.sample_button("correct")
+        st.stop()
+    claim_id = session.selected("claim", workspace)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        find(workspace, claim_id)
+    with right:
+        if claim_id is None:
+            st.info("Choose a claim from the list to see what it rests on, what rests on it, and to correct it.")
+        else:
+            claim = workspace.claim(claim_id)
+            show_claim(workspace, claim)
+            if claim.status == "current":
+                correct(workspace, claim)
+    if claim_id is not None:
+        show_consequences(workspace, claim)
+
+
+page()
