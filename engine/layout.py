@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 COLUMN: Final = 230
-ROW: Final = 104
+ROW: Final = 128
 DEEPEST: Final = 4
 """How many columns one kind may take: a longer chain stays in the last of them, and a cycle ends there."""
 SWEEPS: Final = 6

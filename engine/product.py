@@ -30,7 +30,7 @@ DRAWN: Final = 150
 """How many nodes a picture holds before nobody can read it."""
 
 SHAPES: Final[dict[str, str]] = {
-    "Source": "database",
+    "Source": "ellipse",
     "Claim": "box",
     "Decision": "diamond",
     "Action": "triangle",
@@ -280,8 +280,8 @@ def _node_look(node: ProductNode, tier: str | None, dimmed: bool, focused: bool,
     fill, border = FILLS[node.kind]
     mark, edge = TIERS.get(tier or "", ("", ""))
     mark = mark or MARKS.get(node.status, "")
-    inside = SHAPES[node.kind] in ("box", "database")
-    label = _wrapped(node.label, 24, 3)
+    inside = SHAPES[node.kind] in ("box", "ellipse")
+    label = _wrapped(node.label, 21, 3)
     width = 4 if focused else 3 if tier or node.status == "needs_review" else 1.5
     broken = node.status in GONE or node.status == "held"
     outline = edge or ("#b3261e" if node.status == "needs_review" else border)
@@ -320,5 +320,11 @@ _OPTIONS: Final[dict[str, Any]] = {
     "layout": {"improvedLayout": False},
     "edges": {"smooth": False, "arrows": {"to": {"enabled": True, "scaleFactor": 0.6}}},
     "nodes": {"widthConstraint": {"maximum": 180}, "scaling": {"label": {"drawThreshold": 3}}},
-    "interaction": {"hover": True, "dragNodes": False, "keyboard": False, "navigationButtons": False},
+    "interaction": {
+        "hover": True,
+        "tooltipDelay": 100,
+        "dragNodes": False,
+        "keyboard": False,
+        "navigationButtons": False,
+    },
 }

@@ -75,11 +75,7 @@ class Model:
             state.supported = state.support()
             if retracting:
                 for name, sources in state.evidence.items():
-                    if (
-                        retracting in sources
-                        and state.status[name] == "current"
-                        and name not in state.supported
-                    ):
+                    if retracting in sources and state.status[name] == "current" and name not in state.supported:
                         state.status[name] = "retracted"
             for name in list(state.status):
                 if not name.startswith("d_"):

@@ -78,9 +78,7 @@ class Histories(RuleBasedStateMachine):
         text = f"As is known: {claim.statement} So says document {self.text('witness')}"
         report = self.ws.ingest(text, extractor=None)
         self.sources.append(report.source_id)
-        added = self.ws.submit_claims(
-            report.source_id, [engine.ProposedClaim(claim.statement, claim.statement)]
-        )
+        added = self.ws.submit_claims(report.source_id, [engine.ProposedClaim(claim.statement, claim.statement)])
         assert [c.id for c in added.claims] == [claim.id]
         self.model.do("evidence", claim.id, report.source_id)
 
@@ -215,18 +213,16 @@ class Histories(RuleBasedStateMachine):
         assert dict(zip(decisions.id, decisions.status, strict=True)) == {
             n: s for n, s in state.status.items() if n.startswith("d_")
         }
-        assert set(decisions[decisions.supported].id) == {n for n in state.supported if n.startswith("d_")}, self.model.done
+        assert set(decisions[decisions.supported].id) == {n for n in state.supported if n.startswith("d_")}, (
+            self.model.done
+        )
         assert dict(zip(decisions.id, decisions.support_count, strict=True)) == {
             n: self.model.holding(n) for n in decisions.id
         }
-        assert dict(zip(actions.id, actions.status, strict=True)) == {
-            n: self.model.shown(n) for n in state.because
-        }
+        assert dict(zip(actions.id, actions.status, strict=True)) == {n: self.model.shown(n) for n in state.because}
         for decision in list(decisions.id)[-2:]:
             fragile = {f for f in self.ws.decision(decision).fragile_on if f != "human_correction"}
-            assert fragile == self.model.fragile_claims(decision) | (
-                self.model.fragile_sources(decision) - {HUMAN}
-            )
+            assert fragile == self.model.fragile_claims(decision) | (self.model.fragile_sources(decision) - {HUMAN})
         superseding = [c.supersedes for c in map(self.ws.claim, claims[claims.status == "current"].id)]
         kept = [s for s in superseding if s is not None]
         assert len(kept) == len(set(kept)), "two current claims supersede the same one"

@@ -50,7 +50,9 @@ def test_what_is_no_statement_is_left_out(sentence: str) -> None:
 
 
 def test_proposals_quote_the_text_exactly_and_repeated_lines_are_no_claims() -> None:
-    text = "Page header here.\n\nThe launch\nis in July.\n\nPage header here.\n\nIt costs 5 euros.\n\nPage header here.\n"
+    text = (
+        "Page header here.\n\nThe launch\nis in July.\n\nPage header here.\n\nIt costs 5 euros.\n\nPage header here.\n"
+    )
     proposals = list(RuleExtractor().propose(text))
     assert [p.statement for p in proposals] == ["The launch is in July.", "It costs 5 euros."]
     assert proposals[0].evidence_quote == "The launch\nis in July."
