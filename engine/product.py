@@ -282,6 +282,7 @@ def _node_look(node: ProductNode, tier: str | None, dimmed: bool, focused: bool,
     mark = mark or MARKS.get(node.status, "")
     inside = SHAPES[node.kind] in ("box", "ellipse")
     label = _wrapped(node.label, 21, 3)
+    pale = dimmed and not focused
     width = 4 if focused else 3 if tier or node.status == "needs_review" else 1.5
     broken = node.status in GONE or node.status == "held"
     outline = edge or ("#b3261e" if node.status == "needs_review" else border)
@@ -299,9 +300,9 @@ def _node_look(node: ProductNode, tier: str | None, dimmed: bool, focused: bool,
         "borderWidth": width,
         "borderWidthSelected": max(width, 3),
         "shapeProperties": {"borderDashes": [6, 4] if broken else False, "borderRadius": 8},
-        "font": {"color": "#1c2430" if inside else ink, "size": 16, "face": "Source Sans, sans-serif"},
+        "font": {"color": "#1c2430" if inside and not pale else ink, "size": 16, "face": "Source Sans, sans-serif"},
         "margin": 10,
-        "opacity": 0.35 if dimmed and not focused else 1,
+        "opacity": 0.5 if pale else 1,
     }
 
 

@@ -204,7 +204,10 @@ class WorkspaceView:
     # Finding, seeing, explaining
 
     def search(self, query: str, limit: int = 10) -> list[ClaimHit]:
-        """Return current claims that match `query`, best first. A hit alone is no evidence."""
+        """Return claims, current then, that match `query`, best first. A hit alone is no evidence.
+
+        Scores weigh a word by how common it is in the workspace today, also as of an earlier revision.
+        """
         return search(self._snapshot(), query, limit)
 
     def explain(self, node_id: str) -> Explanation:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +38,7 @@ def test_sentences_are_exact_ordered_and_trimmed(text: str) -> None:
     spans = sentences(text)
     assert all(text[a:b] == text[a:b].strip() != "" for a, b in spans)
     assert all(a < b for a, b in spans)
-    assert all(first[1] <= second[0] for first, second in zip(spans, spans[1:], strict=False))
+    assert all(first[1] <= second[0] for first, second in itertools.pairwise(spans))
 
 
 def test_sentences_in_many_scripts_and_layouts() -> None:
