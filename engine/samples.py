@@ -107,7 +107,7 @@ def load_specifications(
     wb: Workbench,
     path: str | PathLike[str],
     name: str = "Specifications (sample)",
-    on_progress: Callable[[float], None] | None = None,
+    on_progress: Callable[[float], object] | None = None,
 ) -> Workspace:
     """Make a workspace of specifications that require one another, and return it.
 

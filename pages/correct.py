@@ -10,6 +10,8 @@ from pages.parts.diff_view import show_change
 from pages.parts.effects_view import highlighted, show_counts, show_effects
 from pages.parts.evidence_view import show_evidence
 from pages.parts.graph_view import show_graph
+from pages.parts.history_view import show_history
+from pages.parts.review_view import show_review, waiting
 from pages.parts.words import claim_status, counted, plain, short, status
 
 LISTED = 25
@@ -42,9 +44,10 @@ def pick_claim(workspace: engine.Workspace) -> None:
 def find(workspace: engine.Workspace, claim_id: str | None) -> None:
     query = st.text_input(
         "Find a claim",
-        key="correct.query",
+        key=session.recall("correct.query"),
+        on_change=session.remember,
+        args=("correct.query",),
         placeholder="Words of the claim",
-        persist_state="session",
         icon=":material/search:",
     )
     claims, note = listed_claims(workspace, query or "")
@@ -53,7 +56,7 @@ def find(workspace: engine.Workspace, claim_id: str | None) -> None:
         return
     # The options are ids, so a list that changes meanwhile never makes the choice another claim.
     st.session_state["correct.pick"] = claim_id if claim_id in claims else None
-    with st.container(height=430 if len(claims) > 6 else "content", border=False):
+    with st.container(height=430 if len(claims) > 14 else "content", border=False):
         st.radio(
             "Claims",
             list(claims),
@@ -111,11 +114,13 @@ def discard(claim_id: str) -> None:
     st.session_state.pop(key_of("differences", claim_id), None)
 
 
-def apply(workspace: engine.Workspace, claim_id: str) -> None:
-    # Taken out first: a second click that is already on its way finds nothing to apply.
-    preview: engine.Preview | None = st.session_state.pop(key_of("preview", claim_id), None)
-    if preview is None:
+def apply(workspace: engine.Workspace, claim_id: str, digest: str) -> None:
+    # The click belongs to the preview that was on screen. A second click that is already on its way finds none, or
+    # a fresh one that nobody has read yet.
+    preview: engine.Preview | None = st.session_state.get(key_of("preview", claim_id))
+    if preview is None or preview.digest != digest:
         return
+    del st.session_state[key_of("preview", claim_id)]
     reviewer = st.session_state.get("correct.reviewer") or ""
     reason = st.session_state.get(key_of("reason", claim_id)) or ""
     try:
@@ -147,14 +152,25 @@ def correct(workspace: engine.Workspace, claim: engine.Claim) -> None:
     statement_key = key_of("statement", claim.id)
     st.text_area(
         "What is right",
-        key=statement_key,
+        key=session.recall(statement_key),
+        on_change=session.remember,
+        args=(statement_key,),
         height=90,
-        persist_state="session",
         placeholder=short(claim.statement, 200),
     )
     with st.container(horizontal=True):
-        st.text_input("Reason (optional)", key=key_of("reason", claim.id), persist_state="session")
-        st.text_input("Your name (optional)", key="correct.reviewer", persist_state="session")
+        st.text_input(
+            "Reason (optional)",
+            key=session.recall(key_of("reason", claim.id)),
+            on_change=session.remember,
+            args=(key_of("reason", claim.id),),
+        )
+        st.text_input(
+            "Your name (optional)",
+            key=session.recall("correct.reviewer"),
+            on_change=session.remember,
+            args=("correct.reviewer",),
+        )
     with st.container(horizontal=True):
         st.button(
             "Preview",
@@ -190,10 +206,10 @@ def show_preview(workspace: engine.Workspace, claim: engine.Claim, preview: engi
         st.button(
             "Retract the claim" if preview.statement is None else "Apply the correction",
             type="primary",
-            key="correct.apply",
+            key=f"correct.apply.{preview.digest[:16]}",
             disabled=stale_text,
             on_click=apply,
-            args=(workspace, claim.id),
+            args=(workspace, claim.id, preview.digest),
             icon=":material/check:",
         )
         st.button("Discard", key="correct.discard", on_click=discard, args=(claim.id,))
@@ -226,6 +242,26 @@ def last_correction(workspace: engine.Workspace, claim: engine.Claim) -> engine.
     return workspace.correction(str(own.iloc[-1]["id"])) if len(own) else None
 
 
+def show_undo(workspace: engine.Workspace, correction: engine.Correction) -> None:
+    if not st.toggle("Undo this correction…", key=key_of("undoing", correction.id)):
+        return
+    preview = workspace.preview_undo(correction.id)
+    if len(preview.undoes) > 1:
+        st.warning(
+            f"It was corrected again since: {counted(len(preview.undoes), 'correction')} are undone together, "
+            "as one revision."
+        )
+    show_counts(preview.impact)
+    st.button(
+        "Undo it",
+        key="correct.undo",
+        on_click=undo,
+        args=(workspace, correction.id),
+        icon=":material/undo:",
+    )
+    show_effects(preview.impact, "correct.undo")
+
+
 def show_applied(workspace: engine.Workspace, claim: engine.Claim, correction: engine.Correction) -> None:
     st.subheader("What the correction did", anchor=False)
     by = f" by {plain(correction.reviewer)}" if correction.reviewer else ""
@@ -236,13 +272,7 @@ def show_applied(workspace: engine.Workspace, claim: engine.Claim, correction: e
     if impact is not None:
         show_counts(impact)
         show_effects(impact, "correct.done")
-    st.button(
-        "Undo this correction",
-        key="correct.undo",
-        on_click=undo,
-        args=(workspace, correction.id),
-        icon=":material/undo:",
-    )
+    show_undo(workspace, correction)
     focus = correction.claim_id or claim.id
     moment = st.segmented_control(
         "Graph", ["Before", "After"], default="After", required=True, key="correct.moment", width="content"
@@ -280,6 +310,34 @@ def page() -> None:
         session.link(session.INGEST, "Ingest a text", workspace, icon=":material/library_add:")
         session.sample_button("correct")
         st.stop()
+    queue = waiting(workspace)
+    view = session.selected("view", workspace)
+    names = {"claims": "Claims", "review": f"To review ({len(queue)})", "history": "History"}
+    st.session_state["correct.view"] = view if view in names else "claims"
+    st.segmented_control(
+        "What to look at",
+        list(names),
+        format_func=lambda name: names[name],
+        required=True,
+        key="correct.view",
+        on_change=switch_view,
+        args=(workspace,),
+        label_visibility="collapsed",
+    )
+    if view == "review":
+        show_review(workspace, queue)
+    elif view == "history":
+        show_history(workspace)
+    else:
+        show_claims(workspace)
+
+
+def switch_view(workspace: engine.Workspace) -> None:
+    view = st.session_state["correct.view"]
+    session.select("view", None if view == "claims" else view, workspace)
+
+
+def show_claims(workspace: engine.Workspace) -> None:
     claim_id = session.selected("claim", workspace)
     left, right = st.columns([2, 3], gap="medium")
     with left:

@@ -14,6 +14,8 @@ import streamlit as st
 import engine
 from pages.parts.words import plain
 
+# A real graph of documents that need one another, where it lies beside the project; the product does without it.
+SPECIFICATIONS: Final = Path(__file__).resolve().parents[3] / "shared" / "data" / "specs" / "xeps.json"
 PAGES: Final = Path(__file__).resolve().parent.parent
 INGEST: Final = str(PAGES / "ingest.py")
 ASK: Final = str(PAGES / "ask.py")
@@ -90,13 +92,23 @@ def require_workspace() -> engine.Workspace:
 
 
 def sample_button(place: str, kind: Literal["primary", "secondary"] = "primary") -> None:
-    """Show the button that loads the sample workspace."""
+    """Show the buttons that load a sample workspace."""
     if st.button("Load the sample workspace", key=f"sample.{place}", type=kind, icon=":material/auto_stories:"):
         from engine.samples import load_launch_story
 
         with st.spinner("Loading the sample…"):
             choose_workspace(load_launch_story(workbench()).id)
         notify("success", "The sample is loaded. Find the launch date on the Correct page and put it right.")
+        st.rerun()
+    if SPECIFICATIONS.exists() and st.button(
+        "Load the specifications sample", key=f"specifications.{place}", icon=":material/account_tree:"
+    ):
+        from engine.samples import load_specifications
+
+        progress = st.progress(0.0, "Loading 517 specifications and what they require…")
+        loaded = load_specifications(workbench(), SPECIFICATIONS, on_progress=progress.progress)
+        choose_workspace(loaded.id)
+        notify("success", "The specifications are loaded. Correct the claim of one to see what loses its support.")
         st.rerun()
 
 
@@ -130,6 +142,31 @@ def select(name: str, value: str | None, workspace: engine.Workspace) -> None:
 def link(page: str, label: str, workspace: engine.Workspace, icon: str | None = None, **selection: str) -> None:
     """Show a link to a page of the current workspace with something selected."""
     st.page_link(page, label=label, icon=icon, query_params={"workspace": workspace.id, **selection})
+
+
+# --- what is typed ------------------------------------------------------------------------------------------
+
+# Streamlit's own `persist_state` loses what was typed when one leaves the page while the run that it started is
+# still under way. A callback runs before that run can be cut off, so the text is safe from then on.
+
+
+def recall(key: str) -> str:
+    """Give a text widget back what was typed into it before, and return its key; call it just before the widget."""
+    if key not in st.session_state and (typed := st.session_state.get(f"typed.{key}")):
+        st.session_state[key] = typed
+    return key
+
+
+def remember(key: str) -> None:
+    """Keep what was typed into a widget: its `on_change`, with its key as argument."""
+    st.session_state[f"typed.{key}"] = st.session_state[key]
+
+
+def empty(*keys: str) -> None:
+    """Empty text widgets after what was typed into them was used; call it from a callback."""
+    for key in keys:
+        st.session_state[key] = ""
+        st.session_state.pop(f"typed.{key}", None)
 
 
 # --- messages -----------------------------------------------------------------------------------------------
