@@ -6,11 +6,17 @@ assumed stands in `notes`.
 
 from __future__ import annotations
 
+import codecs
 import io
+import re
+import struct
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Final
+
+import regex
 
 from engine.errors import InvalidInput
 
@@ -39,6 +45,22 @@ _BOMS: Final = (
     (b"\x00\x00\xfe\xff", "utf-32-be"),
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
+)
+_OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_CHARSET: Final = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_VISIBLE: Final = regex.compile(r"[^\s\p{Cf}\p{Cc}]")
+# What the readers of broken files are known to raise besides their own errors.
+_BROKEN: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
 )
 
 
@@ -77,6 +99,10 @@ def read_document(data: bytes, name: str) -> Document:
     elif data.startswith(b"PK\x03\x04"):
         document = _docx(data, label)
         kind = "docx"
+    elif data.startswith(_OLD_OFFICE):
+        raise InvalidInput(
+            f"{label} is an Office file of the old kind, or one with a password. Save it as .docx without a password."
+        )
     elif ending in ("pdf", "docx"):
         raise InvalidInput(f"{label} is called .{ending} but is not one. Rename it to what it is, or save it again.")
     elif ending in HTML:
@@ -104,6 +130,12 @@ def decode(data: bytes, label: str) -> tuple[str, list[str]]:
     try:
         return data.decode("utf-8"), []
     except UnicodeDecodeError:
+        position = _surrogate(data)
+        if position is not None:
+            raise InvalidInput(
+                f"{label} has half a character (a lone surrogate) at offset {position}, which cannot be stored. "
+                "Remove it."
+            ) from None
         from charset_normalizer import from_bytes
 
         best = from_bytes(data).best()
@@ -112,18 +144,30 @@ def decode(data: bytes, label: str) -> tuple[str, list[str]]:
     return data.decode(best.encoding), [f"{label} does not say its encoding; {best.encoding} was assumed."]
 
 
+def _surrogate(data: bytes) -> int | None:
+    """Return where UTF-8 that is good otherwise has a lone surrogate, in code points; None if it is not such."""
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return next(at for at, character in enumerate(text) if "\ud800" <= character <= "\udfff")
+
+
 def _checked(document: Document, label: str) -> Document:
-    if not document.text.strip():
+    if not _VISIBLE.search(document.text):
         raise InvalidInput(f"{label} has no text in it.")
     position = document.text.find("\0")
     if position >= 0:
-        raise InvalidInput(f"{label} has a NUL character at offset {position}, which cannot be stored. Remove it.")
+        raise InvalidInput(
+            f"{label} has a NUL character at offset {position}, which cannot be stored. "
+            "Remove it or, if the file is UTF-16, save it as UTF-8."
+        )
     return document
 
 
 def _pdf(data: bytes, label: str) -> Document:
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import DependencyError, PyPdfError
 
     try:
         reader = PdfReader(io.BytesIO(data))
@@ -133,9 +177,14 @@ def _pdf(data: bytes, label: str) -> Document:
         if pages > MAX_PAGES:
             raise InvalidInput(f"{label} has {pages:,} pages; at most {MAX_PAGES:,} are taken. Split it.")
         texts = [page.extract_text() for page in reader.pages]
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+        title = reader.metadata.title if reader.metadata else None
+    except InvalidInput:
+        raise
+    except DependencyError as error:
+        raise InvalidInput(
+            f"{label} is encrypted in a way that is not read. Save a copy without a password."
+        ) from error
+    except (PyPdfError, *_BROKEN) as error:
         raise InvalidInput(f"{label} is a broken PDF ({error}). Open it and save it again.") from error
     # A PDF can name characters that do not exist; they are no text.
     text = "\n\n".join(texts).replace("\0", "").encode("utf-8", "replace").decode("utf-8")
@@ -143,7 +192,6 @@ def _pdf(data: bytes, label: str) -> Document:
         raise InvalidInput(f"{label} has no text: it is probably a scan. Recognise its text (OCR) first.")
     bare = sum(1 for page in texts if not page.strip())
     notes = [f"{bare} of {pages} pages of {label} have no text."] if bare else []
-    title = reader.metadata.title if reader.metadata else None
     return Document(text, "application/pdf", str(title) if title else None, pages, notes)
 
 
@@ -167,25 +215,44 @@ def _docx(data: bytes, label: str) -> Document:
         lines = []
         for block in document.iter_inner_content():
             if isinstance(block, docx.table.Table):
-                lines += ["\t".join(cell.text for cell in row.cells) for row in block.rows] + [""]
+                # A merged cell comes once for each column it spans.
+                rows = [{id(cell._tc): cell.text for cell in row.cells} for row in block.rows]
+                lines += ["\t".join(row.values()) for row in rows] + [""]
             else:
                 lines += [block.text, ""]
-    except (PackageNotFoundError, LxmlError, KeyError, ValueError, zipfile.BadZipFile, OSError) as error:
+        title = document.core_properties.title
+    except (PackageNotFoundError, LxmlError, zipfile.BadZipFile, *_BROKEN) as error:
         raise InvalidInput(f"{label} is a broken Word document ({error}). Open it and save it again.") from error
-    title = document.core_properties.title
     return Document("\n".join(lines).strip("\n") + "\n", WORD, title or None)
 
 
 def _html(data: bytes, label: str) -> Document:
     import trafilatura
-    from lxml import html
+    from lxml import etree, html
 
-    decoded, notes = decode(data, label)
-    text = trafilatura.extract(decoded, include_tables=True, include_comments=False, favor_recall=True)
-    if not text:
+    decoded, notes = _declared(data) or decode(data, label)
+    # lxml takes no declaration of an encoding in what is decoded already.
+    decoded = re.sub(r"^\ufeff?\s*<\?xml[^>]*\?>", "", decoded)
+    try:
         tree = html.fromstring(decoded)
-        for element in tree.xpath("//script|//style|//template"):
-            element.drop_tree()
-        text = "\n".join(line.strip() for line in tree.text_content().splitlines() if line.strip())
-        notes = [*notes, f"{label} has no recognisable main part; all of its text was taken, navigation included."]
-    return Document(text, "text/html", notes=notes)
+        text = trafilatura.extract(decoded, include_tables=True, include_comments=False, favor_recall=True)
+        title = " ".join((tree.findtext(".//title") or "").split())
+        if not text:
+            for element in tree.xpath("//script|//style|//template|//title"):
+                element.drop_tree()
+            text = "\n".join(line.strip() for line in tree.text_content().splitlines() if line.strip())
+            notes = [*notes, f"{label} has no recognisable main part; all of its text was taken, navigation included."]
+    except (etree.LxmlError, ValueError, AssertionError) as error:
+        raise InvalidInput(f"{label} has no text in it, or is no web page ({error}).") from error
+    return Document(text, "text/html", title or None, notes=notes)
+
+
+def _declared(data: bytes) -> tuple[str, list[str]] | None:
+    """Return the text in the encoding that a page declares for itself, unless it says none, or a wrong one."""
+    match = None if data.startswith(tuple(bom for bom, _ in _BOMS)) else _CHARSET.search(data[:2048])
+    if match is None:
+        return None
+    try:
+        return data.decode(codecs.lookup(match[1].decode("ascii")).name), []
+    except (LookupError, ValueError):
+        return None

@@ -20,7 +20,8 @@ FEWEST_UNSPACED: Final = 5
 REPEATS: Final = 3  # a short line that stands this often is a header, a footer or a menu
 
 _ENDS_STATEMENT: Final = regex.compile(r"[.!。！．।॥።։؞۔…؛;:][\"'”’»)\]]*$")
-_QUESTION: Final = regex.compile(r"[?？؟⸮;՞]+[\"'”’»)\]]*$")
+# In Greek, and only there, a semicolon asks.
+_QUESTION: Final = regex.compile(r"(?:[?？؟⸮\u037e՞]|(?<=\p{Greek}\p{M}*);)+[\"'”’»)\]]*$")
 _UNSPACED: Final = regex.compile(
     r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}"
     r"\p{Script=Myanmar}]"

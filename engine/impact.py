@@ -184,11 +184,15 @@ def assess(
         else:
             tier = "untouched"
         if replayed is not None and name not in lost_nodes:
-            status, cause = replayed[name].status, replayed[name].cause
-            if (reached.state.status, status) == ("needs_review", "standing"):
-                tier = "restored"
-            elif (reached.state.status, status) == ("standing", "needs_review"):
-                tier = "needs_review"
+            was, would = reached.state.status, replayed[name].status
+            if (was, would) == ("needs_review", "standing") and name not in after:
+                pass  # without support it stays marked, whatever took the support away
+            else:
+                status, cause = would, replayed[name].cause
+                if (was, would) == ("needs_review", "standing"):
+                    tier = "restored"
+                elif (was, would) == ("standing", "needs_review"):
+                    tier = "needs_review"
         fates[name] = Fate(
             name,
             None if name in by_hand else tier,

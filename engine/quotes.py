@@ -329,4 +329,8 @@ def _fold_grapheme(grapheme: str) -> str:
 
 
 def _lower(text: str) -> str:
+    """Return `text` in small letters, each in the place of its capital."""
+    # A sigma becomes another letter at the end of a word; other letters do not look around them.
+    if "Σ" not in text and len(low := text.lower()) == len(text):
+        return low
     return "".join(low if len(low := c.lower()) == 1 else c for c in text)

@@ -23,10 +23,8 @@ _FENCE: Final = regex.compile(r"\s*(```|~~~)")
 _OWN_BLOCK: Final = regex.compile(
     r"\s*(?:#{1,6}\s|>|[-*+•‣◦▪–]\s|\(?\p{N}{1,3}[.)]\s|\(?\p{L}[)]\s|\||={3,}\s*$|-{3,}\s*$|\*{3,}\s*$)"
 )
-LONGEST_BLOCK: Final = 4000
-# The last four letters tell a sentence's end from an abbreviation.
-_SURE_END: Final = regex.compile(r"[。！？｡।॥؟۔]+(?![」』”’）)\]\"'])|(?<=\p{L}{4})[.!?][\"'”’)\]]*\s")
-_BLANK: Final = regex.compile(r"\s")
+WINDOW: Final = 4000
+"""How much is given to sentencex at once: beyond ASCII, it takes the square of the length."""
 _MARKER: Final = regex.compile(r"\s*(?:(?:#{1,6}|>+|[-*+•‣◦▪–]|\(?\p{N}{1,3}[.)]|\(?\p{L}[)])\s+)*")
 
 
@@ -86,16 +84,21 @@ def _is_row(line: str) -> bool:
 
 def sentences(text: str) -> list[Span]:
     """Return the spans of sentences, in order, without the blanks and list markers around them."""
-    found = []
+    found: list[Span] = []
     for start, end in blocks(text):
         marker = _MARKER.match(text, start, end)
         at = marker.end() if marker else start
-        for a, b in _pieces(text, at, end):
-            found += _sentences_of(text, a, b)
+        while end - at > WINDOW:
+            *whole, (last, stop) = _sentences_of(text, at, grapheme_start(text, at + WINDOW)) or [(at, at)]
+            # The last one may go on behind the window; without another before it, it is longer than any sentence.
+            found += whole or [(last, stop)] * (stop > last)
+            at = last if whole else grapheme_start(text, at + WINDOW)
+        found += _sentences_of(text, at, end)
     return found
 
 
-def _sentences_of(text: str, start: int, end: int) -> Iterator[Span]:
+def _sentences_of(text: str, start: int, end: int) -> list[Span]:
+    found: list[Span] = []
     for piece in sentencex.get_sentence_boundaries("en", text[start:end]):
         a, b = start + piece["start_index"], start + piece["end_index"]
         while a < b and text[a].isspace():
@@ -103,22 +106,5 @@ def _sentences_of(text: str, start: int, end: int) -> Iterator[Span]:
         while b > a and text[b - 1].isspace():
             b -= 1
         if a < b:
-            yield a, b
-
-
-def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
-    """Cut a very long block where a sentence surely ends: beyond ASCII, sentencex takes the square of its length."""
-    while end - start > LONGEST_BLOCK:
-        limit = start + LONGEST_BLOCK
-        cut = 0
-        for pattern in (_SURE_END, _BLANK):
-            for match in pattern.finditer(text, start, limit):
-                cut = match.end()
-            if cut:
-                break
-        cut = grapheme_start(text, cut or limit)
-        cut = cut if cut > start else limit
-        yield start, cut
-        start = cut
-    if start < end:
-        yield start, end
+            found.append((a, b))
+    return found

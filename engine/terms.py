@@ -22,6 +22,10 @@ _UNSPACED: Final = regex.compile(
     r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}"
     r"\p{Script=Myanmar}ー々〆]+"
 )
+# Accents of Latin, Greek and Cyrillic; points of Hebrew and Arabic, which are written or left out at will.
+_ACCENT: Final = regex.compile(
+    r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670]"
+)
 # Function words only: the published list for English has 1298 entries, "announce" and "big" among them.
 _ENGLISH: Final = """
     a about above after again against all also am an and any are as at be because been before being below between
@@ -90,12 +94,10 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _plain(word: str) -> str:
-    """Return the word without accents where its script is Latin, Greek or Cyrillic; marks elsewhere are letters."""
+    """Return the word without accents, vowel points and tatweel; marks of other scripts are letters."""
     if word.isascii():
         return word
-    decomposed = unicodedata.normalize("NFD", word)
-    bare = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
-    return unicodedata.normalize("NFC", bare)
+    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", word)))
 
 
 def _spelled(word: str) -> str:

@@ -59,7 +59,7 @@ class Past:
     sources: dict[str, Lifeline]
     corrections: list[PastCorrection]
     settled: dict[int, dict[str, str]] = field(default_factory=dict)  # revision → decision → its new status
-    marked_by_undo: dict[int, set[str]] = field(default_factory=dict)  # revision → decisions
+    marked_by_undo: dict[int, set[str]] = field(default_factory=dict)  # revision of an undo → decisions marked then
 
 
 def excluded_with(corrections: Iterable[PastCorrection], undone: Iterable[str]) -> tuple[set[str], int]:

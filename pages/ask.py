@@ -30,9 +30,10 @@ def show_step(step: engine.Step) -> None:
 def ask(workspace: engine.Workspace) -> None:
     question = st.text_area(
         "Your question",
-        key="ask.question",
+        key=session.recall("ask.question"),
+        on_change=session.remember,
+        args=("ask.question",),
         height=80,
-        persist_state="session",
         placeholder="When is the launch, and what should we do first?",
     )
     st.caption("Two rule-based agents answer, no model: they quote claims, they do not write prose.")
@@ -118,8 +119,7 @@ def record_decision(workspace: engine.Workspace) -> None:
     except engine.WorkbenchError as error:
         session.notify("error", str(error))
         return
-    for name in ("ask.title", "ask.rationale"):
-        st.session_state[name] = ""
+    session.empty("ask.title", "ask.rationale")
     st.session_state["ask.because"] = []
     session.notify("success", f"Recorded the decision “{short(decision.title)}”.")
 
@@ -130,7 +130,7 @@ def record_action(workspace: engine.Workspace) -> None:
     except engine.WorkbenchError as error:
         session.notify("error", str(error))
         return
-    st.session_state["ask.action"] = ""
+    session.empty("ask.action")
     st.session_state["ask.decisions"] = []
     session.notify("success", f"Planned the action “{short(action.description)}”.")
 
@@ -148,7 +148,9 @@ def by_hand(workspace: engine.Workspace) -> None:
         kept = st.session_state.get(key, [])
         st.session_state[key] = [name for name in kept if name in there]
     with st.expander("Record a decision by hand", icon=":material/gavel:"):
-        st.text_input("What was decided", key="ask.title", persist_state="session")
+        st.text_input(
+            "What was decided", key=session.recall("ask.title"), on_change=session.remember, args=("ask.title",)
+        )
         st.multiselect(
             "Because of these claims",
             list(statements),
@@ -158,10 +160,17 @@ def by_hand(workspace: engine.Workspace) -> None:
             persist_state="session",
         )
         st.radio("They hold it up", [EITHER, TOGETHER], key="ask.together", horizontal=True, persist_state="session")
-        st.text_input("In your words, why (optional)", key="ask.rationale", persist_state="session")
+        st.text_input(
+            "In your words, why (optional)",
+            key=session.recall("ask.rationale"),
+            on_change=session.remember,
+            args=("ask.rationale",),
+        )
         st.button("Record the decision", key="ask.decide", on_click=record_decision, args=(workspace,))
     with st.expander("Plan an action by hand", icon=":material/task_alt:"):
-        st.text_input("What is to be done", key="ask.action", persist_state="session")
+        st.text_input(
+            "What is to be done", key=session.recall("ask.action"), on_change=session.remember, args=("ask.action",)
+        )
         st.multiselect(
             "Because of these decisions, all of them needed",
             list(titles),

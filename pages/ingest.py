@@ -29,19 +29,23 @@ def take_in_text(workspace: engine.Workspace) -> None:
     label = name or workspace.source(report.source_id).name
     st.session_state[results_key(workspace)] = [(label, report, None)]
     session.select("source", report.source_id, workspace)
-    st.session_state["ingest.text"] = ""
-    st.session_state["ingest.name"] = ""
+    session.empty("ingest.text", "ingest.name")
 
 
 def paste_form(workspace: engine.Workspace) -> None:
     st.text_input(
-        "Name of the source", key="ingest.name", persist_state="session", placeholder="The first line, if left empty"
+        "Name of the source",
+        key=session.recall("ingest.name"),
+        on_change=session.remember,
+        args=("ingest.name",),
+        placeholder="The first line, if left empty",
     )
     st.text_area(
         "Text",
-        key="ingest.text",
+        key=session.recall("ingest.text"),
+        on_change=session.remember,
+        args=("ingest.text",),
         height=180,
-        persist_state="session",
         placeholder="Paste a document, a message, minutes of a meeting…",
     )
     st.button("Ingest the text", type="primary", key="ingest.go_text", on_click=take_in_text, args=(workspace,))

@@ -67,10 +67,9 @@ def sidebar(workspace: engine.Workspace | None, there: list[engine.WorkspaceInfo
         st.text_input("Name", key="frame.new_name", max_chars=200, placeholder="What is it about?")
         st.button("Create", key="frame.create", on_click=create_workspace)
         session.sample_button("sidebar", "secondary")
-    wb = session.workbench()
-    where = "embedded FalkorDB" if wb.embedded else "FalkorDB server"
     st.caption(
-        f"**Database**  \n{where}  \n{plain(wb.address)}\n\n**Extractor and agents**  \nrule-based; no model is used"
+        f"**Database**  \n{plain(session.workbench().address)}\n\n"
+        "**Extractor and agents**  \nrule-based; no model is used"
     )
 
 

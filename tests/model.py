@@ -55,14 +55,11 @@ class Model:
         if operation[0] == "undo":
             self.gone |= set(operation[1])
             after = self.replay(first_time=place)
-            lost = {
-                name
-                for name in before.supported - after.supported
-                if after.status[name] == "standing" and name.startswith("d_")
-            }
-            self.undo_marks[place] = lost
-            for name in lost:
-                after.status[name] = "needs_review"
+            for name, status in after.status.items():
+                unsupported = name.startswith("d_") and status == "standing" and name not in after.supported
+                if unsupported and (name in before.supported or before.status[name] == "needs_review"):
+                    after.status[name] = "needs_review"
+            self.undo_marks[place] = {n for n, s in after.status.items() if s == "needs_review"}
             self.state = after
         else:
             self.state = self.replay(first_time=place)

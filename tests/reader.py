@@ -247,7 +247,6 @@ def _twins(graph: Graph) -> Iterator[str]:
 
 def _support(graph: Graph) -> Iterator[str]:
     right = standing(graph)
-    taken_back = {e.b for e in graph.alive("REPLACES_WITH") if graph.status(e.a) == "undone"}
     for name, (label, props) in graph.nodes.items():
         if "state" not in props:
             continue
@@ -256,17 +255,7 @@ def _support(graph: Graph) -> Iterator[str]:
         if state.supported != wanted:
             yield f"{label} {name} ({state.status}) is {'' if wanted else 'not '}supported; stored is {props['state']}"
         if label == "Decision" and state.status == "standing" and not state.supported:
-            past = [state_of(text) for text in props.get("past_state", [])]
-            # One that rests on words which an undo took back never had support in the history that is left.
-            if any(before.supported for before in past) and not _upstream(graph, name) & taken_back:
-                yield f"decision {name} is standing though it lost its support"
-
-
-def _upstream(graph: Graph, name: str) -> set[str]:
-    found = {name}
-    while more := {edge.b for edge in graph.alive("RESTS_ON") if edge.a in found} - found:
-        found |= more
-    return found
+            yield f"decision {name} is standing without support"
 
 
 def _actions(graph: Graph) -> Iterator[str]:

@@ -260,6 +260,20 @@ def test_undoing_the_first_of_two_leaves_what_the_second_would_have_done(ws: eng
     assert (fallen.status, fallen.support_count) == ("standing", 1)
 
 
+def test_a_decision_that_an_undo_leaves_without_support_stays_marked(ws: engine.Workspace, claims: Claims) -> None:
+    (claim,) = claims("The date is June.")
+    first = ws.apply(ws.preview(claim, "The date is July."))
+    assert first.replacement is not None
+    decision = ws.decide("Go in July", [first.replacement.id])
+    action = ws.plan("Pack", [decision.id])
+    ws.apply(ws.preview(first.replacement.id, "The date is May."))
+    preview = ws.preview_undo(first.correction.id)
+    assert decision.id not in {effect.id for effect in preview.impact.restored}
+    ws.undo(first.correction.id)
+    assert (ws.decision(decision.id).status, ws.decision(decision.id).supported) == ("needs_review", False)
+    assert ws.action(action.id).status == "held"
+
+
 def test_what_a_reviewer_settled_stays_settled_after_an_undo(ws: engine.Workspace, claims: Claims) -> None:
     one, two = claims("The date is June.", "The hall is free.")
     decision = ws.decide("Book", [one])

@@ -133,9 +133,10 @@ class RandomHistory:
         how = self.random.choice(["rules", "rules", None])
         request = {"op": "ingest", "text": "\n".join(sentences), "name": self.text("document"), "extractor": how}
         if self.texts and self.random.random() < 0.2:
-            request["copy_of"] = self.random.choice(list(self.texts))
+            copied = self.random.choice(list(self.texts))
+            request["copy_of"] = copied
             if self.random.random() < 0.5:
-                request["text"] = self.texts[request["copy_of"]]
+                request["text"] = self.texts[copied]
         return request
 
     def make_submit(self) -> Request:

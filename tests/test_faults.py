@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,11 +53,19 @@ def patiently(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     raise AssertionError("the database did not come back")
 
 
+def acknowledged(ws: engine.Workspace, request: Request) -> dict[str, Any]:
+    return perform(ws, request) | {"revision": ws.revision}
+
+
+def applied_already(ws: engine.Workspace, preview: engine.Preview) -> dict[str, Any]:
+    return {"already": ws.apply(preview, "Ana").already_applied}
+
+
 def stream(folder: str, workspace_id: str, seed: str) -> None:
     """The child: one change after another, each announced, done, and acknowledged, until SIGTERM."""
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    committing.LEARN_SECONDS = 0.5  # type: ignore[misc]
+    committing.LEARN_SECONDS = 0.5
     with engine.open(data_dir=folder) as wb:
         ws = wb.workspace(workspace_id)
         history = RandomHistory(ws, int(seed), OPS)
@@ -68,7 +77,7 @@ def stream(folder: str, workspace_id: str, seed: str) -> None:
                 continue  # a read: nothing was asked for yet
             say(request=request)
             try:
-                result = patiently(lambda request=request: perform(ws, request) | {"revision": ws.revision})
+                result = patiently(partial(acknowledged, ws, request))
             except REFUSALS:
                 say(refused=True)
                 continue
@@ -78,7 +87,7 @@ def stream(folder: str, workspace_id: str, seed: str) -> None:
 
 def apply_on_demand(folder: str, workspace_id: str) -> None:
     """The child: for each line of input, which is a preview, apply it."""
-    committing.LEARN_SECONDS = 0.5  # type: ignore[misc]
+    committing.LEARN_SECONDS = 0.5
     with engine.open(data_dir=folder) as wb:
         ws = wb.workspace(workspace_id)
         say(ready=True)
@@ -87,7 +96,7 @@ def apply_on_demand(folder: str, workspace_id: str) -> None:
             ws.claim(preview.changes[0].claim_id)
             say(applying=True)
             started = time.monotonic()
-            result = patiently(lambda preview=preview: {"already": ws.apply(preview, "Ana").already_applied})
+            result = patiently(partial(applied_already, ws, preview))
             say(done=result | {"seconds": time.monotonic() - started})
 
 
@@ -300,7 +309,7 @@ def prepare(wb: engine.Workbench, claims: int) -> tuple[engine.Workspace, engine
     ids = [c.id for c in ws.submit_claims(report.source_id, [engine.ProposedClaim(s, s) for s in sentences]).claims]
     for n in range(0, claims, 5):
         for k in range(4):
-            group = ids[n : n + 5] if k % 2 else [ids[n : n + 5]]
+            group: list[str | list[str]] = [*ids[n : n + 5]] if k % 2 else [ids[n : n + 5]]
             decision = ws.decide(f"Decision {n} {k}", group)
             ws.plan(f"Action {n} {k}", [decision.id])
     twin = wb.create_workspace("twin")
@@ -350,19 +359,19 @@ def applies_killed(folder: Path, children: list[Child], rounds: int, seed: int) 
             child.wait_for("applying", number_before + 1)
             time.sleep(dice.uniform(0, longest))
             kill(victim, child, folder)
-        acknowledged = "done" in child.hear()[-1]
+        was_acknowledged = "done" in child.hear()[-1]
         with engine.open(data_dir=folder) as wb:
             ws = wb.workspace(ws.id)
             trial = Names()
             trial.known.update(ours.known)
             found = seen(ws, trial, number)
             assert found in (before, after), f"round {number}: {set(found) ^ set(after)}"
-            assert found == after or not acknowledged, f"round {number}: an acknowledged apply is lost"
+            assert found == after or not was_acknowledged, f"round {number}: an acknowledged apply is lost"
             where["after" if found == after else "before"] += 1
             if victim == "server":  # it learns what became of its request, or sends it again
                 child.send(signal.SIGCONT)
-                child.wait_for("done", sum("done" in line for line in child.said) + (not acknowledged))
-                if not acknowledged:
+                child.wait_for("done", sum("done" in line for line in child.said) + (not was_acknowledged))
+                if not was_acknowledged:
                     assert child.said[-1]["done"]["already"] in (False, True)
             else:
                 child = None
@@ -529,6 +538,7 @@ def test_a_change_that_comes_late_is_waited_for(
     lost.plan = [lost.later(0.3)]
     applied = ws.apply(preview)
     assert not applied.already_applied
+    assert applied.replacement is not None
     assert ws.claim(claim).superseded_by == applied.replacement.id
     again = ws.apply(preview)
     assert (again.already_applied, again.replacement) == (True, applied.replacement)

@@ -49,9 +49,10 @@ def test_preview_and_apply_by_the_page(shared: engine.Workbench) -> None:
     at.text_area(key=f"correct.statement.{wrong}").set_value(RIGHT).run()
     at.button(key="correct.preview").click().run()
     assert [metric.label for metric in at.metric][:2] == ["Acted on", "Needs review"]
-    at.button(key="correct.apply").click().run()
+    next(button for button in at.button if button.label == "Apply the correction").click().run()
     assert not at.exception
     assert workspace.claim(wrong).status == "superseded"
+    next(toggle for toggle in at.toggle if toggle.label.startswith("Undo")).set_value(True).run()
     at.button(key="correct.undo").click().run()
     assert not at.exception
     assert workspace.claim(wrong).status == "current"

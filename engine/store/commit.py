@@ -22,13 +22,12 @@ from engine.errors import DatabaseUnavailable
 from engine.states import Lifeline, State
 from engine.store.history import committed_token
 from engine.store.schema import LABELS, RELATIONS
-from engine.store.snapshot import head
 
 if TYPE_CHECKING:
     from engine.store.database import Database
 
 Props = dict[str, Any]
-LEARN_SECONDS = 70.0  # longer than the server lets any query run
+LEARN_SECONDS = 30.0
 
 
 @cache
@@ -161,25 +160,30 @@ def commit(
     try:
         return bool(database.write(graph, query, params))
     except WriteUncertain:
-        return _learn(database, graph, workspace_id, expected, token)
+        return _learn(database, graph, query, params, token)
 
 
-def _learn(database: Database, graph: str, workspace_id: str, expected: int, token: str) -> bool:
-    """Find out whether a change whose reply was lost became `expected + 1`.
+def _learn(database: Database, graph: str, query: str, params: dict[str, object], token: str) -> bool:
+    """Find out whether a change whose reply was lost was made, by sending it again.
 
-    The server may still be at work on it (its own time-out does not stop a write), so as long as the workspace
-    is where it was, nothing is known yet.
+    That is safe: the guard on the revision lets it happen once, also when the first one is still being worked on.
+    Where it can no longer happen, the event of its revision says whether it had.
     """
+    from engine.store.database import WriteUncertain
+
     end = time.monotonic() + LEARN_SECONDS
     while True:
-        if head(database, graph, workspace_id).revision > expected:
-            return committed_token(database, graph, expected + 1) == token
-        if time.monotonic() > end:
-            raise DatabaseUnavailable(
-                "The connection broke while a change was being made, and the change is not there. "
-                "Check that the database is running, then send the same request again: it is done once."
-            )
-        time.sleep(0.2)
+        try:
+            if database.write(graph, query, params):
+                return True
+            return committed_token(database, graph, int(str(params["next"]))) == token
+        except WriteUncertain as error:
+            if time.monotonic() > end:
+                raise DatabaseUnavailable(
+                    "The connection breaks whenever this change is sent, and whether it was made is not known. "
+                    "Check that the database is running, then send the same request again: it is done once."
+                ) from error
+            time.sleep(0.2)
 
 
 def _guarded(change: ChangeSet, extra: Mapping[str, list[Props]]) -> tuple[str, dict[str, object]]:

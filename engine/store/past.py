@@ -82,14 +82,11 @@ def load_past(snap: Snapshot, reach: Reach, corrections: list[PastCorrection], s
             settled[revision][ref] = nodes[ref].life.at(revision).status
         elif kind == "undo":
             marked[revision] = {
-                name for name, node in nodes.items() if node.decision and _marked_at(node.life, revision)
+                name
+                for name, node in nodes.items()
+                if node.decision and node.life.born <= revision and node.life.at(revision).status == "needs_review"
             }
     return Past(nodes, outside, sources, corrections, dict(settled), marked)
-
-
-def _marked_at(life: Lifeline, revision: int) -> bool:
-    state = life.at(revision)
-    return life.changed(revision) == revision and (state.status, state.cause) == ("needs_review", revision)
 
 
 def _source_lives(snap: Snapshot, ids: Iterable[str]) -> dict[str, Lifeline]:

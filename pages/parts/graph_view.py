@@ -29,7 +29,7 @@ div.vis-tooltip { position: absolute; visibility: hidden; pointer-events: none; 
 """
 _JS: Final = """
 const drawn = new WeakMap();
-const LEAST = 0.55;
+const LEAST = 0.62;
 export default function ({ data, parentElement, setTriggerValue }) {
   const frame = parentElement.querySelector(".frame");
   const canvas = parentElement.querySelector(".canvas");
@@ -46,8 +46,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     // All of it when that can be read, else the node it is about with what rests on it to the right; drag for more.
     const place = () => {
       network.fit({ maxZoomLevel: 1, minZoomLevel: 0.01 });
-      if (network.getScale() >= LEAST) return;
-      const at = network.getPositions()[data.selected] || network.getPositions()[data.nodes[0].id];
+      const positions = network.getPositions();
+      const about = positions[data.selected];
+      if (network.getScale() >= (about ? LEAST : LEAST / 2)) return;
+      const at = about || Object.values(positions).reduce((a, b) => (b.x < a.x ? b : a));
       network.moveTo({ position: { x: at.x - 100 + canvas.clientWidth / 2 / LEAST, y: at.y }, scale: LEAST });
     };
     const watch = new ResizeObserver(place);
@@ -108,7 +110,7 @@ def show_graph(
         height=height + 2,
         on_clicked_change=_nothing,
     )
-    _legend(drawn)
+    _legend(drawn, bool(highlight))
     clicked = result.clicked
     return str(clicked) if clicked else None
 
@@ -117,10 +119,10 @@ def _nothing() -> None:
     """Stand for the callback that a trigger value needs; the value itself is read after the run."""
 
 
-_GLYPHS: Final = {"database": "⛁", "box": "▢", "diamond": "◆", "triangle": "▲", "star": "★"}
+_GLYPHS: Final = {"ellipse": "◯", "box": "▢", "diamond": "◆", "triangle": "▲", "star": "★"}
 
 
-def _legend(graph: ProductGraph) -> None:
+def _legend(graph: ProductGraph, tiers: bool) -> None:
     here = [kind for kind, number in graph.counts.items() if number]
     items = "".join(
         f'<span style="white-space:nowrap"><span aria-hidden="true" style="color:{FILLS[kind][1]};'
@@ -129,5 +131,6 @@ def _legend(graph: ProductGraph) -> None:
     )
     st.html(
         f'<div style="display:flex;flex-wrap:wrap;gap:.3rem 1rem;font-size:.85rem">{items}'
-        "<span>dashed and pale: no longer stands</span><span>marks (⚠ ‖ ✓ ✗) say the status</span></div>"
+        f"<span>{'pale: not reached by the change' if tiers else 'dashed and pale: no longer stands'}</span>"
+        "<span>the first line of a label says the status</span></div>"
     )

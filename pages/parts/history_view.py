@@ -36,7 +36,7 @@ def show_history(workspace: engine.Workspace) -> None:
             ("On hold", int((actions["status"] == "held").sum())),
         ):
             st.metric(label, number, border=True, width=160)
-    show_graph(view.graph(), "history.graph")
+    show_graph(view.graph(), "history.graph", height=620)
     if chosen < newest:
         _show_changes(workspace.compare(chosen), chosen, newest)
     st.subheader("All revisions", anchor=False)

@@ -186,6 +186,7 @@ def test_a_preview_that_went_stale_is_shown_anew(page: Page, app: AppProcess, wb
     page.get_by_role("button", name="Apply the correction").click()
     expect(page.get_by_text("nothing was applied")).to_be_visible()
     expect(page.locator(".effect", has_text="Tell the mayor the date")).to_be_visible()
+    heading(page, "Correct")
     page.get_by_role("button", name="Apply the correction").click()
     expect(page.get_by_role("heading", name="What the correction did")).to_be_visible()
 

@@ -70,6 +70,25 @@ def test_a_word_document_is_read_with_its_tables_in_order() -> None:
     assert text.index("12 June") < text.index("Ann\tLead") < text.index("400 people")
 
 
+def test_a_merged_cell_is_read_once() -> None:
+    document = docx.Document()
+    table = document.add_table(rows=2, cols=2)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "Team"
+    table.cell(1, 0).text, table.cell(1, 1).text = "Ann", "Lead"
+    out = io.BytesIO()
+    document.save(out)
+    assert read_document(out.getvalue(), "team.docx").text.splitlines() == ["Team", "Ann\tLead"]
+
+
+def test_a_web_page_is_read_in_the_encoding_that_it_declares() -> None:
+    html = (
+        '<html><head><meta charset="windows-1251"><title>План</title></head><body><p>Запуск в июле.</p></body></html>'
+    )
+    document = read_document(html.encode("cp1251"), "plan.html")
+    assert "Запуск в июле." in document.text
+    assert (document.title, document.notes) == ("План", [])
+
+
 def test_a_web_page_is_read_without_its_navigation() -> None:
     html = (
         "<html><head><title>Plan</title><script>alert(1)</script></head><body><nav><a href='/'>Home</a> <a>About</a>"
@@ -90,6 +109,12 @@ def test_a_web_page_is_read_without_its_navigation() -> None:
         (b"hello", "a.pdf", "is called .pdf but is not one"),
         (b"hello", "a.exe", "Accepted"),
         (b"one\0two", "a.txt", "NUL"),
+        ("hello there".encode("utf-16-le"), "a.txt", "UTF-16"),
+        (b"one \xed\xa0\x80 two", "a.txt", "surrogate\\) at offset 4"),
+        ("\ufeff\u200b\n".encode(), "a.txt", "no text"),
+        (b"<!-- nothing -->", "a.html", "no text"),
+        (b'<?xml version="1.0" encoding="utf-8"?><html><body></body></html>', "a.html", "no text"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 old", "a.docx", "password"),
         (b"%PDF-1.4 nonsense", "a.pdf", "broken PDF"),
         (b"PK\x03\x04nonsense", "a.docx", "broken archive"),
         (b"x" * (MAX_BYTES + 1), "a.txt", "Split it"),

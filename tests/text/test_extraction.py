@@ -21,6 +21,7 @@ from engine.quotes import check_quote
         "यह पहला वाक्य है।",
         "الإطلاق في شهر يوليو.",
         "He said “we go.”",
+        "the tenant pays the rent;",
     ],
 )
 def test_statements_are_kept(sentence: str) -> None:
@@ -32,6 +33,7 @@ def test_statements_are_kept(sentence: str) -> None:
     [
         "Is the launch in July?",
         "何時ですか？",
+        "Πότε είναι η εκτόξευση;",
         "Aurora: launch plan, second draft",
         "Home About Contact us",
         "2.3 Results",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+import unicodedata
+
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.quotes import Quotes, check_quote
+from engine.quotes import _PLAIN, Quotes, _fold_grapheme, check_quote
 
 from ..conftest import external_cases
 
@@ -52,7 +56,17 @@ def test_every_external_row_gets_its_verdict_and_spans() -> None:
         ("Stored at -5 degrees.", "5 degrees", "inside_number"),
         ("From 2026-06-12 on.", "12 on", "inside_number"),
         ("Between 5–10 people came.", "10 people", "inside_number"),
+        ("It costs 12 500 euros.", "500 euros", "inside_number"),
+        ("In all 1 234 567 people.", "567 people", "inside_number"),
+        ("Take .5 mg of it.", "5 mg of it", "inside_number"),
+        ("Take 1½ cups.", "½ cups", "inside_number"),
+        ("共二十五人。", "五人", "inside_number"),
+        ("約200万円です。", "約200", "inside_number"),
+        ("They co\u00adoperate now.", "operate now", "inside_word"),
+        ("He was un\u200bable to pay.", "able to pay", "inside_word"),
         ("They don't ship.", "They don", "inside_word"),
+        ("They don't ship.", "They don'", "inside_word"),
+        ("It is a non-binding offer.", "It is a non", "inside_word"),
         ("It is a non-binding offer.", "binding offer", "inside_word"),
         ("The cafe\u0301 opens.", "The cafe", "inside_grapheme"),
         ("A 👩‍🚒 came.", "\u200d🚒 came", "inside_grapheme"),
@@ -80,6 +94,9 @@ def test_what_is_cut_badly_or_says_nothing_is_rejected(text: str, quote: str, co
         ("See (5) below.", "5"),
         ("Costs: 5, 6 and 7.", "6 and 7"),
         ("The end is 2024.", "The end is 2024"),
+        ("It ended. 5 more came.", "5 more came"),
+        ("\ufeffMinutes of May.", "Minutes"),
+        ("A 3-year plan.", "year plan"),
     ],
 )
 def test_what_is_cut_well_is_accepted(text: str, quote: str) -> None:
@@ -99,6 +116,95 @@ def test_a_word_broken_at_a_line_end_is_offered_whole() -> None:
     verdict = check_quote(text, "great example of")
     assert verdict.code == "layout"
     assert verdict.suggestion == "great exam-\nple of"
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "suggestion"),
+    [
+        ("They don't ship.", "They do", "They don't"),
+        ("It is a non-binding offer.", "binding offer", "non-binding offer"),
+        ("The firm was unable to pay.", "able to pay", "unable to pay"),
+    ],
+)
+def test_the_whole_word_is_offered_for_a_badly_cut_one(text: str, quote: str, suggestion: str) -> None:
+    assert check_quote(text, quote).suggestion == suggestion
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "suggestion"),
+    [
+        ("A self-\ngoverning board.", "A self-governing board", "A self-\ngoverning board"),
+        ("A great example of this.", "great exam-\nple of", "great example of"),
+        ("A great exam-  \r\n  ple of this.", "great example of", "great exam-  \r\n  ple of"),
+    ],
+)
+def test_a_hyphen_at_a_line_end_may_be_kept_or_dropped(text: str, quote: str, suggestion: str) -> None:
+    verdict = check_quote(text, quote)
+    assert (verdict.code, verdict.suggestion) == ("layout", suggestion)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("We saw \ufb01brils in\nit.", "ibrils in it"),
+        ("The m\u0304 is\nlong.", "The m is long"),
+        ("It is 12 m² in\ntotal.", "12 m2 in total"),
+        ("Only a 3-year\ncontract.", "a 3 year contract"),
+        ("The board\nmet.", "the board met"),
+    ],
+)
+def test_a_rewrite_is_not_taken_for_layout(text: str, quote: str) -> None:
+    assert check_quote(text, quote).code != "layout"
+
+
+def test_hostile_texts_are_checked_in_time() -> None:
+    began = time.perf_counter()
+    assert check_quote("a" * 100_000, "aaa").code == "inside_word"
+    assert check_quote("e\u0301" * 50_000, "e").code == "inside_grapheme"
+    assert check_quote("1," * 50_000 + "1", "1").code == "inside_number"
+    quotes = Quotes("The board met – twice. 会议将于六月举行。 Café. " * 10_000)
+    assert not any(quotes.check(f"no such words {n}").valid for n in range(200))
+    assert time.perf_counter() - began < 10  # minutes, if every occurrence were widened to its whole word
+
+
+def test_what_folding_passes_over_is_what_it_would_not_change() -> None:
+    plain = regex.compile(rf"[{_PLAIN}]")
+    apart = regex.compile(r"[\p{GCB=Other}\p{GCB=LV}\p{GCB=LVT}]")
+    for character in map(chr, range(0x10000)):
+        if plain.match(character):
+            assert _fold_grapheme(character) == character
+            assert apart.match(character), ascii(character)
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["board", "café", "Việt", "“go”", "−5", "12\u202f000", "o\ufb03ce", "日本", "가나", "हिन्दी", "１２", "a-b"]
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    WORDS,
+    WORDS,
+    st.sampled_from(["\n", "\u00a0", "  ", "\r\n\r\n", "\u2009", "\u00ad ", "\t"]),
+    st.sampled_from(["NFC", "NFD"]),
+)
+def test_other_spaces_and_other_composition_are_layout(
+    before: list[str], words: list[str], gap: str, form: str
+) -> None:
+    text = " ".join(before) + " # " + gap.join(words) + " # end"
+    quote = unicodedata.normalize(form, " ".join(words))  # type: ignore[arg-type]
+    verdict = check_quote(text, quote)
+    if verdict.valid:
+        assert quote in text
+        return
+    assert verdict.code == "layout"
+    assert gap.join(words) in {text[a:b] for a, b in verdict.did_you_mean}
+    assert verdict.suggestion is not None
+    assert check_quote(text, verdict.suggestion).valid
 
 
 def test_other_capitals_are_named_as_the_reason() -> None:

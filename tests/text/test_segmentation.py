@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import regex
 from hypothesis import given, settings
@@ -60,3 +61,25 @@ def test_sentences_in_many_scripts_and_layouts() -> None:
         "यह पहला है।",
         "यह दूसरा है।",
     ]
+
+
+def test_a_long_paragraph_takes_no_longer_than_many_short_ones() -> None:
+    sentence = "会议将于六月举行。没有别的变化！"
+    text = sentence * 12_000
+    began = time.perf_counter()
+    spans = sentences(text)
+    assert time.perf_counter() - began < 5  # it was 16 s when the whole paragraph went to sentencex
+    assert len(spans) == 24_000
+    assert text[slice(*spans[-1])] == "没有别的变化！"
+
+
+def test_a_long_paragraph_is_not_cut_at_an_abbreviation() -> None:
+    text = "Then Dr. Smith of the board signed it. " * 400
+    assert {text[a:b] for a, b in sentences(text)} == {"Then Dr. Smith of the board signed it."}
+
+
+def test_a_run_without_an_end_loses_nothing() -> None:
+    text = "會" * 9_000 + "e\u0301" * 3_000
+    spans = sentences(text)
+    assert "".join(text[a:b] for a, b in spans) == text
+    assert all(not text[a:].startswith("\u0301") for a, _ in spans)

@@ -20,6 +20,8 @@ def test_case_accents_and_width_are_folded_in_all_scripts() -> None:
     assert phrase_terms("ΑΣ") == phrase_terms("ας")
     assert phrase_terms("ПРИВЕТ") == phrase_terms("привет")
     assert phrase_terms("Straße") == phrase_terms("STRASSE")
+    assert phrase_terms("كُتَّاب") == phrase_terms("كتاب")
+    assert phrase_terms("हिन्दी") != phrase_terms("हन्द")
 
 
 @given(st.text())
