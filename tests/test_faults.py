@@ -509,25 +509,41 @@ def test_a_change_whose_reply_is_lost_is_returned_as_done(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_change_that_was_lost_itself_is_reported_and_can_be_sent_again(
+def test_a_change_that_was_lost_itself_is_sent_again_and_done_once(
     kind: str,
+    ws: engine.Workspace,
+    claims: Callable[..., list[str]],
+    lost: LostReplies,
+    graph_of: Callable[[], reader.Graph],
+) -> None:
+    request = requests(ws, claims)[kind]
+    revision = ws.revision
+    lost.plan = [before_it_was_done]
+    perform(ws, request)
+    assert not lost.plan
+    after = graph_of()
+    assert after.workspace["revision"] == revision + 1
+    assert reader.violations(after) == []
+
+
+def test_a_line_that_stays_broken_is_reported_and_the_request_can_be_sent_again(
     ws: engine.Workspace,
     claims: Callable[..., list[str]],
     lost: LostReplies,
     graph_of: Callable[[], reader.Graph],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(committing, "LEARN_SECONDS", 0.05)
-    request = requests(ws, claims)[kind]
+    monkeypatch.setattr(committing, "LEARN_SECONDS", 0.3)
+    (claim,) = claims("The sky is blue.")
+    preview = ws.preview(claim, "The sky is grey.")
     before = graph_of()
-    lost.plan = [before_it_was_done]
+    lost.plan = [before_it_was_done] * 20
     with pytest.raises(engine.DatabaseUnavailable, match="send the same request again"):
-        perform(ws, request)
+        ws.apply(preview)
     assert graph_of().plain() == before.plain()
-    perform(ws, request)
-    after = graph_of()
-    assert after.workspace["revision"] == before.workspace["revision"] + 1
-    assert reader.violations(after) == []
+    lost.plan = []
+    assert not ws.apply(preview).already_applied
+    assert reader.violations(graph_of()) == []
 
 
 def test_a_change_that_comes_late_is_waited_for(
@@ -535,7 +551,7 @@ def test_a_change_that_comes_late_is_waited_for(
 ) -> None:
     (claim,) = claims("The sky is blue.")
     preview = ws.preview(claim, "The sky is grey.")
-    lost.plan = [lost.later(0.3)]
+    lost.plan = [lost.later(0.3), before_it_was_done, before_it_was_done]
     applied = ws.apply(preview)
     assert not applied.already_applied
     assert applied.replacement is not None
@@ -552,9 +568,10 @@ def test_a_change_that_comes_after_it_was_given_up_is_found_when_sent_again(
 ) -> None:
     (claim,) = claims("The sky is blue.")
     preview = ws.preview(claim, "The sky is grey.")
-    lost.plan = [lost.later(1.2)]
+    lost.plan = [lost.later(1.2), *[before_it_was_done] * 20]
     with pytest.raises(engine.DatabaseUnavailable):
         ws.apply(preview)
+    lost.plan = []
     lost.threads[0].join()
     assert ws.apply(preview).already_applied
     assert len(graph_of().of("Correction")) == 1
@@ -569,9 +586,10 @@ def test_a_change_sent_again_before_the_lost_one_arrives_is_done_once(
 ) -> None:
     (claim,) = claims("The sky is blue.")
     preview = ws.preview(claim, "The sky is grey.")
-    lost.plan = [lost.later(1.2)]
+    lost.plan = [lost.later(1.2), *[before_it_was_done] * 20]
     with pytest.raises(engine.DatabaseUnavailable):
         ws.apply(preview)
+    lost.plan = []
     applied = ws.apply(preview)
     assert not applied.already_applied
     once = graph_of()
