@@ -11,7 +11,7 @@ from engine.decisions import premises, request_key, write_action, write_decision
 from engine.errors import InvalidInput
 from engine.evidence_log import EvidenceLog
 from engine.ids import new_id
-from engine.ingest import checked_text
+from engine.inputs import checked_text
 from engine.planning import Plan, born, now
 from engine.reasons import counted, join, shorten
 from engine.records import Refusal

@@ -12,21 +12,20 @@ from typing import Final
 
 from engine.effects import impact_of
 from engine.errors import InvalidInput, NotAllowed, StalePreview, UnknownNode
-from engine.ids import derived_id, digest, new_id, require
+from engine.humans import Human
+from engine.ids import digest, new_id, require
 from engine.impact import Change, Outcome, Reach, assess
-from engine.ingest import STATEMENT_LIMIT, checked_text, statement_key, write_version
-from engine.origins import encode
+from engine.inputs import STATEMENT_LIMIT, checked_text, statement_key
 from engine.planning import Plan, born, now, write_outcome
 from engine.reasons import counted, join, quoted, shorten
 from engine.records import Claim, ClaimChange, Impact, Preview
 from engine.stale import differences
-from engine.store.claims import HUMAN_ORIGIN, fetch_claims
+from engine.store.claims import fetch_claims
 from engine.store.commit import ChangeSet
 from engine.store.corrections import corrections_by_request, fetch_corrections
 from engine.store.snapshot import Snapshot
 from engine.store.sources import fetch_sources, source_lives
 from engine.store.structure import claims_quoting, find, load_reach
-from engine.terms import index_terms
 from engine.undo import Undoing, work_out
 from engine.undo import write as write_undoing
 
@@ -349,62 +348,3 @@ def _correction(
         request_key=key,
         **born(change.revision, "applied"),
     )
-
-
-@dataclass
-class Human:
-    """A person as a source: every statement of theirs is a version of its own with one fragment."""
-
-    source_id: str
-    versions: int
-
-    @classmethod
-    def find(cls, snap: Snapshot, change: ChangeSet, name: str) -> Human:
-        """Return the person called `name`, written into the change set if they are new."""
-        source_id = derived_id("Source", "human", name)
-        known = fetch_sources(snap, [source_id]).get(source_id)
-        if known is None:
-            change.create(
-                "Source",
-                source_id,
-                name=name,
-                kind="human",
-                **born(change.revision, "active", note=encode({HUMAN_ORIGIN})),
-            )
-            return cls(source_id, 0)
-        if known.status == "withdrawn":
-            raise NotAllowed(
-                f"What {name} said was withdrawn, so a correction cannot rest on it. Undo that withdrawal first."
-            )
-        return cls(source_id, len(known.versions))
-
-    def states(self, change: ChangeSet, statement: str) -> tuple[str, str]:
-        """Write a claim that rests on these words alone. Return it and the fragment that holds them."""
-        self.versions += 1
-        version_id = new_id("SourceVersion")
-        spans = [(0, len(statement))]
-        ((fragment_id, _),) = write_version(change, version_id, statement, digest(self.source_id, statement), spans)
-        change.link("HAS_VERSION", ("Source", self.source_id), ("SourceVersion", version_id), n=self.versions)
-        claim_id = change.create(
-            "Claim",
-            new_id("Claim"),
-            statement=statement,
-            statement_key=statement_key(statement),
-            terms=index_terms(statement),
-            confidence=0.0,
-            confidence_kind=HUMAN_ORIGIN,
-            **born(change.revision, "current"),
-        )
-        change.link(
-            "EVIDENCE",
-            ("Claim", claim_id),
-            ("SourceFragment", fragment_id),
-            id=new_id("Evidence"),
-            quote=statement,
-            starts=[0],
-            ends=[len(statement)],
-            source=self.source_id,
-            version=version_id,
-            role="correction",
-        )
-        return claim_id, fragment_id

@@ -10,7 +10,7 @@ from typing import Any, Final
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.ids import digest, kind_of, new_id, require
 from engine.impact import OPEN, Change, action_status
-from engine.ingest import STATEMENT_LIMIT, checked_text, statement_key
+from engine.inputs import STATEMENT_LIMIT, checked_text, statement_key
 from engine.planning import Plan, born, spread
 from engine.reasons import shorten
 from engine.store.claims import claims_with_keys

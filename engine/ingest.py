@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
+from engine.evidence import Reviewed, accept, review
 from engine.extraction import Extractor
-from engine.ids import derived_id, digest, new_id, require
-from engine.impact import Change
+from engine.ids import derived_id, new_id, require
+from engine.inputs import NAME_LIMIT, checked_text
 from engine.origins import encode, resolve, write_merged
-from engine.planning import Plan, born, spread
-from engine.quotes import Quotes
+from engine.planning import Plan, born
 from engine.reasons import counted, shorten
 from engine.records import ProposedClaim, Rejection, SourceKind, Span
 from engine.segmentation import fragments
-from engine.store.claims import claims_of_version, claims_with_keys, fetch_claims
+from engine.store.claims import claims_of_version, fetch_claims
 from engine.store.commit import ChangeSet
 from engine.store.snapshot import Snapshot
 from engine.store.sources import (
@@ -30,31 +28,6 @@ from engine.store.sources import (
     sources_with_text,
     version_text,
 )
-from engine.store.structure import sources_states
-from engine.support import Ground
-from engine.terms import index_terms
-
-STATEMENT_LIMIT: Final = 10_000
-NAME_LIMIT: Final = 500
-TEXT_LIMIT: Final = 50_000_000
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """A proposal whose quote stands in the text, with every place where it does."""
-
-    statement: str
-    quote: str
-    spans: tuple[Span, ...]
-    proposal: ProposedClaim
-
-
-@dataclass(frozen=True)
-class Reviewed:
-    """Proposals after the rules: what may become a claim, and what may not and why."""
-
-    accepted: list[Accepted] = field(default_factory=list)
-    rejected: list[Rejection] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -69,56 +42,6 @@ class Outcome:
     unchanged: bool
     notes: list[str]
     extractor: str | None
-
-
-def checked_text(text: object, what: str = "text", limit: int = TEXT_LIMIT) -> str:
-    """Return `text` if it can be stored exactly; raise InvalidInput, naming `what`, if it cannot."""
-    if type(text) is not str:
-        raise InvalidInput(f"The {what} must be a string, not {type(text).__name__}.")
-    if not text or not text.strip():
-        raise InvalidInput(f"The {what} is empty. Give at least one word.")
-    if len(text) > limit:
-        raise InvalidInput(f"The {what} has {len(text):,} characters; at most {limit:,} are taken. Split it.")
-    for position, character in enumerate(text) if "\0" in text or not text.isascii() else ():
-        if character == "\0" or "\ud800" <= character <= "\udfff":
-            raise InvalidInput(
-                f"The {what} has a character at offset {position} that cannot be stored "
-                f"(U+{ord(character):04X}). Remove it, or decode the file with its right encoding."
-            )
-    return text
-
-
-def statement_key(statement: str) -> str:
-    """Return what two statements share when they are the same but for layout."""
-    return digest(unicodedata.normalize("NFC", " ".join(statement.split())))
-
-
-def review(text: str, proposals: Iterable[ProposedClaim]) -> Reviewed:
-    """Check each proposal's quote against the text itself."""
-    quotes = Quotes(text)
-    reviewed = Reviewed()
-    for proposal in proposals:
-        try:
-            checked_text(proposal.statement, "statement", STATEMENT_LIMIT)
-        except InvalidInput as error:
-            reviewed.rejected.append(Rejection(proposal=proposal, code="statement", reason=str(error)))
-            continue
-        verdict = quotes.check(proposal.evidence_quote)
-        if verdict.valid:
-            reviewed.accepted.append(
-                Accepted(proposal.statement.strip(), proposal.evidence_quote, tuple(verdict.spans), proposal)
-            )
-        else:
-            reviewed.rejected.append(
-                Rejection(
-                    proposal=proposal,
-                    code=verdict.code,
-                    reason=verdict.reason,
-                    did_you_mean=verdict.did_you_mean,
-                    suggestion=verdict.suggestion,
-                )
-            )
-    return reviewed
 
 
 def default_name(text: str) -> str:
@@ -334,120 +257,3 @@ def write_record(
         born=change.revision,
     )
     change.link("INGESTED", ("IngestRecord", record), ("SourceVersion", version_id))
-
-
-@dataclass
-class Taken:
-    """Claims that came of accepted proposals, in their order."""
-
-    claims: list[str] = field(default_factory=list)
-    rejected: list[Rejection] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def accept(
-    snap: Snapshot,
-    change: ChangeSet,
-    source_id: str,
-    version_id: str,
-    places: Sequence[tuple[str, Span]],
-    accepted: Sequence[Accepted],
-    confidence_kind: str,
-) -> Taken:
-    """Write accepted proposals as claims, or as evidence of claims that say the same already."""
-    taken = Taken()
-    keys = {statement_key(proposal.statement) for proposal in accepted}
-    known = claims_with_keys(snap, keys)
-    details = fetch_claims(snap, (found.id for group in known.values() for found in group))
-    current = {
-        key: next((f.id for f in group if f.life.at(snap.revision).status == "current"), None)
-        for key, group in known.items()
-    }
-    here = {
-        key: [
-            details[found.id]
-            for found in group
-            if details[found.id].status != "current"
-            and any(evidence.version_id == version_id for evidence in details[found.id].evidence)
-        ]
-        for key, group in known.items()
-    }
-    made: dict[str, str] = {}
-    given: set[tuple[str, str]] = set()
-    gained: dict[str, list[Ground]] = {}
-    corrected_elsewhere = 0
-    for proposal in accepted:
-        key = statement_key(proposal.statement)
-        claim_id = made.get(key) or current.get(key)
-        if claim_id is None and here.get(key):
-            old = here[key][0]
-            taken.rejected.append(
-                Rejection(
-                    proposal=proposal.proposal,
-                    code="corrected_before",
-                    reason=f"This statement of this text was {old.status} before, as {old.id}. "
-                    "Undo that correction if it should stand again.",
-                )
-            )
-            continue
-        if claim_id is None:
-            corrected_elsewhere += key in known
-            claim_id = made[key] = new_id("Claim")
-            change.create(
-                "Claim",
-                claim_id,
-                statement=proposal.statement,
-                statement_key=key,
-                terms=index_terms(f"{proposal.statement}\n{proposal.quote}"),
-                confidence_kind=confidence_kind,
-                **born(change.revision, "current"),
-            )
-        if claim_id not in taken.claims:
-            taken.claims.append(claim_id)
-        has = details[claim_id].evidence if claim_id in details else []
-        if (claim_id, proposal.quote) in given or any(
-            (e.source_id, e.version_id, e.quote) == (source_id, version_id, proposal.quote) for e in has
-        ):
-            continue
-        given.add((claim_id, proposal.quote))
-        evidence_id = write_evidence(change, claim_id, source_id, version_id, places, proposal)
-        if claim_id in details and not details[claim_id].supported:
-            gained.setdefault(claim_id, []).append(Ground(evidence_id, source_id, frozenset({source_id})))
-    if gained:
-        states = sources_states(snap, [source_id])
-        if source_id not in states or states[source_id].status == "active":
-            spread(snap, change, Change(grounds={claim: tuple(new) for claim, new in gained.items()}))
-    if corrected_elsewhere:
-        taken.notes.append(
-            f"{counted(corrected_elsewhere, 'statement')} taken from this text had been corrected where "
-            "another text said the same. Look whether the correction holds here too."
-        )
-    return taken
-
-
-def write_evidence(
-    change: ChangeSet,
-    claim_id: str,
-    source_id: str,
-    version_id: str,
-    places: Sequence[tuple[str, Span]],
-    proposal: Accepted,
-    role: str = "quoted",
-) -> str:
-    """Link a claim to every fragment that any occurrence of its quote touches. Return the evidence's id."""
-    evidence_id = new_id("Evidence")
-    for fragment_id, (start, end) in places:
-        if any(a < end and start < b for a, b in proposal.spans):
-            change.link(
-                "EVIDENCE",
-                ("Claim", claim_id),
-                ("SourceFragment", fragment_id),
-                id=evidence_id,
-                quote=proposal.quote,
-                starts=[a for a, _ in proposal.spans],
-                ends=[b for _, b in proposal.spans],
-                source=source_id,
-                version=version_id,
-                role=role,
-            )
-    return evidence_id

@@ -19,7 +19,7 @@ from engine.decisions import (
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.ids import require
 from engine.impact import Change
-from engine.ingest import checked_text
+from engine.inputs import checked_text
 from engine.planning import Plan, spread
 from engine.reasons import quoted
 from engine.records import Reaffirm, Rebase, Withdraw

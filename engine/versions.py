@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import EvidenceRejected, InvalidInput, NotAllowed, UnknownNode
+from engine.evidence import Accepted, write_evidence
 from engine.ids import new_id, require
-from engine.ingest import Accepted, checked_text, write_evidence, write_version
+from engine.ingest import write_version
+from engine.inputs import checked_text
 from engine.origins import resolve, write_merged
 from engine.planning import Plan
 from engine.quotes import Quotes

@@ -12,10 +12,11 @@ from types import TracebackType
 from typing import Final
 
 from engine.errors import InvalidInput, UnknownWorkspace
-from engine.ingest import NAME_LIMIT, checked_text
+from engine.inputs import NAME_LIMIT, checked_text
 from engine.planning import now
 from engine.records import WorkspaceInfo
-from engine.store.database import Database, GraphMissing, graph_name
+from engine.store.database import Database, GraphMissing
+from engine.store.guards import graph_name
 from engine.store.schema import SCHEMA_VERSION
 from engine.store.snapshot import head
 from engine.workspace import Workspace

@@ -10,9 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 import engine
+
+# What CI runs can be run again: the same examples each time. Elsewhere they are new ones.
+hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
+if os.environ.get("CI") == "true":
+    hypothesis.settings.load_profile("ci")
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

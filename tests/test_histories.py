@@ -263,4 +263,4 @@ def test_random_histories(wb: engine.Workbench) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_many_random_histories(wb: engine.Workbench) -> None:
-    run(wb, examples=int(os.environ.get("CORRIGENDA_HISTORIES", "150")), steps=40)
+    run(wb, examples=int(os.environ.get("CORRIGENDA_HISTORIES", "100")), steps=40)

@@ -18,14 +18,11 @@ Floats: a reply carries 15 significant digits, although the stored number is exa
 
 from __future__ import annotations
 
-import math
-import re
 import threading
 import time
 import urllib.parse
 import warnings
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +33,16 @@ from redis.retry import Retry
 
 from engine.errors import DatabaseUnavailable, InvalidInput, WorkbenchError
 from engine.store import schema
+from engine.store.guards import (
+    EFFECTS_THRESHOLD,
+    GRAPH_NAME,
+    SCALARS,
+    TIMEOUT_DEFAULT_MS,
+    TIMEOUT_MAX_MS,
+    check_parameters,
+    checked_name,
+    checked_query,
+)
 
 if TYPE_CHECKING:
     from engine.store.embedded import EmbeddedServer
@@ -45,9 +52,6 @@ NEWEST_KNOWN_GOOD: Final = (4, 22, 1)
 EFFECTS_FIXED_IN: Final = (4, 22, 0)
 """From here on replaying effects was right in every experiment, whatever the threshold."""
 
-EFFECTS_THRESHOLD: Final = 1_000_000_000
-TIMEOUT_DEFAULT_MS: Final = 30_000
-TIMEOUT_MAX_MS: Final = 60_000
 READ_TIMEOUT_MS: Final = 10_000
 """A long read with one waiting writer freezes the whole server, so reads get less."""
 SOCKET_TIMEOUT: Final = TIMEOUT_MAX_MS / 1000 + 30
@@ -56,19 +60,7 @@ READ_PAUSES: Final = (0.05, 0.2, 0.6)
 """Waits before a read, or the making of a connection, is tried again."""
 LARGEST_QUERY: Final = 500_000_000
 """Bytes; the protocol ends at 512 MB."""
-MAX_NESTING: Final = 16
 INDEX_DEADLINE: Final = 120.0
-
-GRAPH_NAME: Final = re.compile(r"workspace:[0-9a-f-]{36}")
-_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_UNSTABLE: Final = re.compile(
-    r"\b(timestamp|rand|randomUUID|date|datetime|localdatetime|localtime|duration)`?\s*\(", re.IGNORECASE
-)
-_VARIABLE_LENGTH: Final = re.compile(r"-\s*\[[^\]]*\*")
-_LIMIT: Final = re.compile(r"\b(LIMIT|SKIP)\b", re.IGNORECASE)
-_ORDER: Final = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
-_SCALARS: Final = (type(None), bool, int, float, str)
 
 
 class GraphMissing(WorkbenchError, LookupError):
@@ -92,80 +84,6 @@ class QueryFailed(WorkbenchError):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.assertion = "Division by zero" in message
-
-
-def graph_name(workspace_uuid: str) -> str:
-    """The name of a workspace's graph."""
-    return _checked_name(f"workspace:{workspace_uuid}")
-
-
-def _checked_name(graph: str) -> str:
-    if type(graph) is not str or not GRAPH_NAME.fullmatch(graph):
-        raise ValueError(f"{graph!r} is not the name of a workspace graph")
-    return graph
-
-
-@lru_cache(maxsize=512)
-def _checked_query(cypher: str, writing: bool) -> str:
-    """Refuse what this FalkorDB does not do safely. The texts are our own: this guards against a slip."""
-    if "\0" in cypher or _SURROGATE.search(cypher):
-        raise InvalidInput("a query holds a character that FalkorDB cannot read")
-    if _VARIABLE_LENGTH.search(cypher):
-        raise InvalidInput("paths of variable length are refused: FalkorDB can leave out nodes; go step by step")
-    if writing:
-        found = _UNSTABLE.search(cypher)
-        if found:
-            raise InvalidInput(f"a write may not call {found[1]}(): its replay would differ; pass a parameter")
-        if _LIMIT.search(cypher) and not _ORDER.search(cypher):
-            raise InvalidInput("a write may not use LIMIT or SKIP without ORDER BY: its replay could differ")
-    return cypher
-
-
-def check_parameters(params: Mapping[str, object] | None) -> dict[str, object]:
-    """The parameters as they may be sent; InvalidInput names the first that may not."""
-    if params is None:
-        return {}
-    checked = dict(params)
-    for key, value in checked.items():
-        _check_key(key, "parameter")
-        _check_value(value, key, 0)
-    return checked
-
-
-def _check_key(key: object, where: str) -> None:
-    if type(key) is not str or not _KEY.fullmatch(key):
-        raise InvalidInput(f"{where}: {key!r} cannot be a name (letters, digits and _ only)")
-
-
-def _check_value(value: object, where: str, depth: int) -> None:
-    # Exact types: a subclass may print itself as anything, and the client sends what it prints.
-    kind = type(value)
-    if kind is list or kind is tuple or kind is dict:
-        if depth >= MAX_NESTING:
-            raise InvalidInput(f"parameter {where} is nested deeper than {MAX_NESTING} levels")
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                _check_key(key, f"parameter {where}")
-                _check_value(inner, f"{where}.{key}", depth + 1)
-        elif isinstance(value, list | tuple):
-            for index, inner in enumerate(value):
-                _check_value(inner, f"{where}[{index}]", depth + 1)
-    elif kind not in _SCALARS:
-        raise InvalidInput(f"parameter {where} has the type {kind.__name__}, which cannot be sent unchanged")
-    elif isinstance(value, str):
-        _check_text(value, where)
-    elif isinstance(value, int):
-        if not -(2**63) <= value < 2**63:  # FalkorDB would clamp it
-            raise InvalidInput(f"parameter {where} is an integer beyond 64 bits")
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"parameter {where} is not a finite number")
-
-
-def _check_text(value: str, where: str) -> None:
-    if "\0" in value:
-        raise InvalidInput(f"parameter {where} holds a NUL character, which FalkorDB cannot store")
-    if not value.isascii() and _SURROGATE.search(value):
-        raise InvalidInput(f"parameter {where} holds half of a character (a lone surrogate)")
 
 
 class Database:
@@ -231,7 +149,7 @@ class Database:
         timeout_ms: int | None = None,
     ) -> list[list[Any]]:
         """Rows of a query that changes nothing. GraphMissing when there is no such graph."""
-        _checked_query(cypher, writing=False)
+        checked_query(cypher, writing=False)
         return self._query(graph, cypher, params, timeout_ms or READ_TIMEOUT_MS, writing=False)
 
     def write(self, graph: str, cypher: str, params: Mapping[str, object] | None = None) -> list[list[Any]]:
@@ -239,15 +157,15 @@ class Database:
 
         It is sent once. WriteUncertain means that it may have happened: read back before trying again.
         """
-        _checked_query(cypher, writing=True)
+        checked_query(cypher, writing=True)
         # GRAPH.QUERY would make an empty graph, whose names are not registered.
-        if not self._command("EXISTS", _checked_name(graph)):
+        if not self._command("EXISTS", checked_name(graph)):
             raise GraphMissing(f"there is no graph {graph}")
         return self._query(graph, cypher, params, TIMEOUT_MAX_MS, writing=True)
 
     def create_graph(self, graph: str) -> None:
         """Make a graph with all its names and indexes, or complete one whose making was interrupted."""
-        _checked_name(graph)
+        checked_name(graph)
         if not self._registered(graph):
             # Must be the graph's first write, and succeed: see the head of this module.
             labels = "".join(f":`{label}`" for label in schema.LABELS)
@@ -274,7 +192,7 @@ class Database:
 
     def delete_graph(self, graph: str) -> None:
         """Delete a graph. GraphMissing when there is none."""
-        self._command("GRAPH.DELETE", _checked_name(graph))
+        self._command("GRAPH.DELETE", checked_name(graph))
 
     def graphs(self) -> list[str]:
         """The names of all workspace graphs on this server."""
@@ -300,7 +218,7 @@ class Database:
         from falkordb.graph import Graph
 
         # A graph object of its own for each query: nothing that the client remembers can be outdated.
-        remote = Graph(SimpleNamespace(execute_command=self._command), _checked_name(graph))
+        remote = Graph(SimpleNamespace(execute_command=self._command), checked_name(graph))
         run = remote.query if writing else remote.ro_query
         try:
             result = run(cypher, check_parameters(params), timeout=min(timeout_ms, self._timeout_cap))
@@ -507,7 +425,7 @@ _MEANINGS: Final[tuple[tuple[str, type[WorkbenchError], str], ...]] = (
 
 def _plain(value: Any) -> Any:
     kind = type(value)
-    if kind in _SCALARS:
+    if kind in SCALARS:
         return value
     if kind is list:
         return [_plain(inner) for inner in value]

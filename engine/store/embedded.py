@@ -36,7 +36,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from engine.errors import DatabaseUnavailable, InvalidInput
-from engine.store.database import EFFECTS_THRESHOLD, TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS
+from engine.store.guards import EFFECTS_THRESHOLD, TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS
 
 START_DEADLINE: Final = 120.0  # seconds for a start, the loading of the append-only file included
 STOP_DEADLINE: Final = 30.0

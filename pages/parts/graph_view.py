@@ -29,7 +29,7 @@ div.vis-tooltip { position: absolute; visibility: hidden; pointer-events: none; 
 """
 _JS: Final = """
 const drawn = new WeakMap();
-const LEAST = 0.62;
+const least = (canvas) => (canvas.clientWidth > 600 ? 0.45 : 0.62);
 export default function ({ data, parentElement, setTriggerValue }) {
   const frame = parentElement.querySelector(".frame");
   const canvas = parentElement.querySelector(".canvas");
@@ -48,9 +48,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
       network.fit({ maxZoomLevel: 1, minZoomLevel: 0.01 });
       const positions = network.getPositions();
       const about = positions[data.selected];
-      if (network.getScale() >= (about ? LEAST : LEAST / 2)) return;
+      const scale = least(canvas);
+      if (network.getScale() >= (about ? scale : scale / 2)) return;
       const at = about || Object.values(positions).reduce((a, b) => (b.x < a.x ? b : a));
-      network.moveTo({ position: { x: at.x - 100 + canvas.clientWidth / 2 / LEAST, y: at.y }, scale: LEAST });
+      network.moveTo({ position: { x: at.x - 100 + canvas.clientWidth / 2 / scale, y: at.y }, scale });
     };
     const watch = new ResizeObserver(place);
     watch.observe(canvas);

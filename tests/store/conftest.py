@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.database import Database, graph_name
+from engine.store.database import Database
+from engine.store.guards import graph_name
 
 
 @pytest.fixture

@@ -24,15 +24,8 @@ import redis
 from engine.errors import DatabaseUnavailable, InvalidInput
 from engine.store import database as module
 from engine.store import embedded, schema
-from engine.store.database import (
-    EFFECTS_THRESHOLD,
-    Database,
-    GraphMissing,
-    QueryFailed,
-    QueryTimeout,
-    WriteUncertain,
-    graph_name,
-)
+from engine.store.database import Database, GraphMissing, QueryFailed, QueryTimeout, WriteUncertain
+from engine.store.guards import EFFECTS_THRESHOLD, graph_name
 
 APPLY = """
 MATCH (w:Workspace {id:$ws}) WHERE w.revision=$r SET w.revision=$r+1 WITH w

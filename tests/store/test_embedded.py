@@ -19,7 +19,8 @@ import redis
 
 from engine.errors import DatabaseUnavailable, InvalidInput
 from engine.store import embedded
-from engine.store.database import EFFECTS_THRESHOLD, TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS, Database, graph_name
+from engine.store.database import Database
+from engine.store.guards import EFFECTS_THRESHOLD, TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS, graph_name
 
 GRAPH = graph_name("0" * 36)
 
@@ -52,7 +53,8 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from engine.store import embedded
-from engine.store.database import Database, graph_name
+from engine.store.database import Database
+from engine.store.guards import graph_name
 database = Database.embedded(Path(sys.argv[1]))
 if "write" in sys.argv:
     graph = graph_name("0" * 36)
