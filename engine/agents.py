@@ -17,11 +17,16 @@ from engine.records import ClaimHit, Fragment
 from engine.terms import phrase_terms, query_terms
 
 ENOUGH: Final = 0.34  # share of the question's weight that a claim must cover to be an answer
+NUMBER_BONUS: Final = 0.5
 CITED: Final = 5
 LOOKED_AT: Final = 12
 _ASKS_WHAT_TO_DO: Final = re.compile(
     r"\b(what|how|which|when)\b.{0,40}\b(should|shall|must|need to|ought|do)\b.{0,12}\b(we|i|they|you|one)\b"
     r"|\bshould (we|i|they|you)\b|\bwhat to do\b|\bnext steps?\b|\bwhat now\b|\bdo we need\b|\brecommend",
+    re.IGNORECASE,
+)
+_ASKS_FOR_A_NUMBER: Final = re.compile(
+    r"\bwhen\b|\bhow (?:many|much|long|old|far|large|big)\b|\b(?:what|which) (?:date|day|month|year|time)\b",
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"(?<![.!?]\s)(?<!^)\b[^\W\d_]*[A-ZÀ-ÖØ-Þ][\w-]*|\b\w*\d\w*")
@@ -72,8 +77,8 @@ class RuleAnalyst:
         scored: list[tuple[float, ClaimHit]] = []
         for hit in hits:
             fragment = log.fetch_source(self.name, hit.claim.id)
-            if fragment is not None and _has_names(question, hit, fragment):
-                scored.append((_coverage(weights, hit), hit))
+            if fragment is not None and _has_names(question, hit, fragment) and _coverage(weights, hit) >= ENOUGH:
+                scored.append((_coverage(weights, hit) + _bonus(question, hit), hit))
         best = max((score for score, _ in scored), default=0.0)
         kept = [hit for score, hit in sorted(scored, key=lambda s: -s[0]) if score >= max(ENOUGH, 0.7 * best)][:CITED]
         log.note(
@@ -126,6 +131,12 @@ def _has(words: set[str], term: str) -> bool:
         return True
     stem = term[: max(4, len(term) - 3)]
     return len(term) > 4 and any(word.startswith(stem) for word in words)
+
+
+def _bonus(question: str, hit: ClaimHit) -> float:
+    """Prefer a claim with a number in it where the question asks for one."""
+    wants = _ASKS_FOR_A_NUMBER.search(question) is not None
+    return NUMBER_BONUS if wants and any(c.isdigit() for c in hit.claim.statement) else 0.0
 
 
 def _coverage(weights: dict[str, float], hit: ClaimHit) -> float:

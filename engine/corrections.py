@@ -18,7 +18,7 @@ from engine.impact import Change, Outcome, Reach, assess
 from engine.inputs import STATEMENT_LIMIT, checked_text, statement_key
 from engine.planning import Plan, born, now, write_outcome
 from engine.reasons import counted, join, quoted, shorten
-from engine.records import Claim, ClaimChange, Impact, Preview
+from engine.records import Claim, ClaimChange, Correction, Impact, Preview
 from engine.stale import differences
 from engine.store.claims import fetch_claims
 from engine.store.commit import ChangeSet
@@ -94,6 +94,14 @@ def request_of(preview: Preview) -> Request:
     if preview.kind == "withdraw":
         return Request(source_id=preview.source_id)
     return Request(changes=tuple(preview.changes))
+
+
+def request_made(corrections: Sequence[Correction]) -> Request:
+    """Return the request that made these corrections, which share a revision."""
+    first = corrections[0]
+    if first.kind == "withdraw":
+        return Request(source_id=first.source_id)
+    return Request(changes=tuple(ClaimChange(claim_id=str(k.claim_id), statement=k.statement) for k in corrections))
 
 
 def work_out_request(snap: Snapshot, request: Request) -> Assessment:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.impact import Change, Fate, Outcome, Reach, Tier, changed_graph
 from engine.reasons import why
 from engine.records import Effect, Impact
+from engine.store.claims import HUMAN_ORIGIN
 from engine.store.snapshot import Snapshot
 from engine.store.sources import fetch_sources
 from engine.store.structure import Structure, upstream
@@ -33,8 +34,10 @@ def frailty(snap: Snapshot, structure: Structure, names: Iterable[str]) -> Frail
 
 def origin_names(snap: Snapshot, origins: Iterable[str]) -> dict[str, str]:
     """Return what a person calls each origin: the source's name where the origin is a source."""
-    ids = {origin for origin in origins if origin.startswith("s_")}
-    return {source_id: source.name for source_id, source in fetch_sources(snap, ids).items()}
+    every = set(origins)
+    ids = {origin for origin in every if origin.startswith("s_")}
+    people = {HUMAN_ORIGIN: "what reviewers said"} if HUMAN_ORIGIN in every else {}
+    return people | {source_id: source.name for source_id, source in fetch_sources(snap, ids).items()}
 
 
 def impact_of(snap: Snapshot, reach: Reach, change: Change, outcome: Outcome) -> Impact:

@@ -34,7 +34,8 @@ def search(snap: Snapshot, query: object, limit: int) -> list[ClaimHit]:
         how: Literal["phrase", "words"] = "phrase" if len(phrase) == 1 else "words"
         for claim_id, score in search_index(snap, fulltext_query(words), limit):
             ranked.setdefault(claim_id, (score, how))
-    order = sorted(ranked.items(), key=lambda hit: (hit[1][1] != "phrase", -hit[1][0], hit[0]))[:limit]
+    # Equal scores stay in the order that the index gives: oldest first, then by the alphabet.
+    order = sorted(ranked.items(), key=lambda hit: (hit[1][1] != "phrase", -hit[1][0]))[:limit]
     claims = fetch_claims(snap, [claim_id for claim_id, _ in order])
     return [
         ClaimHit(claim=claims[claim_id], score=score, how=how) for claim_id, (score, how) in order if claim_id in claims

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine import explain as explaining
 from engine import product_view
+from engine.corrections import request_made, work_out_request
 from engine.errors import InvalidInput, UnknownNode
 from engine.ids import kind_of, require
 from engine.load_bearing import load_bearing_rows
@@ -21,6 +22,7 @@ from engine.records import (
     Decision,
     Explanation,
     Fragment,
+    Impact,
     Refusal,
     Rejection,
     Source,
@@ -153,6 +155,16 @@ class WorkspaceView:
         """Return one row a correction: id, kind, status, original, statement, reviewer, …; keep by keyword."""
         rows = [correction.model_dump() for correction in all_corrections(self._snapshot())]
         return _frame(rows, CORRECTION_COLUMNS, filters)
+
+    def impact_of(self, correction_id: str) -> Impact:
+        """Return what a correction did when it was applied, worked out anew as of the revision before it.
+
+        Corrections that were made together are shown together.
+        """
+        correction = self.correction(correction_id)
+        together = [k for k in all_corrections(self._snapshot()) if k.revision == correction.revision]
+        before = Snapshot(self._database, self._graph, self.id, correction.revision - 1)
+        return work_out_request(before, request_made(together)).preview.impact
 
     # Evidence
 

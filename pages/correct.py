@@ -134,7 +134,6 @@ def apply(workspace: engine.Workspace, claim_id: str, digest: str) -> None:
         session.notify("error", str(error))
         return
     discard(claim_id)
-    st.session_state[key_of("impact", applied.correction.id)] = applied.impact
     done = "had been applied before; nothing was changed" if applied.already_applied else "is applied"
     session.notify("success", f"The correction {done}. The workspace is at revision {applied.revision}.")
 
@@ -268,16 +267,15 @@ def show_applied(workspace: engine.Workspace, claim: engine.Claim, correction: e
     why = f": {plain(correction.reason)}" if correction.reason else "."
     st.caption(f"Revision {correction.revision}, {correction.at:%Y-%m-%d %H:%M} UTC{by}{why}")
     show_change(correction.original, correction.statement)
-    impact: engine.Impact | None = st.session_state.get(key_of("impact", correction.id))
-    if impact is not None:
-        show_counts(impact)
-        show_effects(impact, "correct.done")
+    impact = reads.impact_of(workspace.id, correction.id, workspace)
+    show_counts(impact)
+    show_effects(impact, "correct.done")
     show_undo(workspace, correction)
     focus = correction.claim_id or claim.id
     moment = st.segmented_control(
         "Graph", ["Before", "After"], default="After", required=True, key="correct.moment", width="content"
     )
-    tiers = None if impact is None else highlighted(impact, [focus])
+    tiers: dict[str, str] | None = highlighted(impact, [focus])
     if moment == "Before":
         graph = workspace.at(correction.revision - 1).graph(focus=focus)
         tiers = None

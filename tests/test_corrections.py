@@ -225,6 +225,18 @@ def test_withdrawing_a_source_retracts_what_rests_on_it_alone(ws: engine.Workspa
     assert ws.decision(decision.id).status == "standing"
 
 
+def test_what_a_correction_did_can_be_read_ever_after(ws: engine.Workspace, claims: Claims) -> None:
+    one, two = claims("The date is June.", "The hall is free.")
+    ws.plan("Sign", [ws.decide("Book", [one, two]).id])
+    both = ws.preview_several({one: "The date is July.", two: None})
+    applied = ws.apply(both)
+    withdrawal = ws.apply(ws.preview_withdrawal(ws.claim(one).evidence[0].source_id))
+    ws.undo(applied.correction.id)
+    for correction in applied.corrections:
+        assert ws.impact_of(correction.id) == both.impact
+    assert ws.impact_of(withdrawal.correction.id) == withdrawal.impact
+
+
 def test_undoing_one_that_was_corrected_again_undoes_the_chain(ws: engine.Workspace, claims: Claims) -> None:
     (claim,) = claims("The date is June.")
     decision = ws.decide("Book", [claim])

@@ -51,7 +51,7 @@ _SEARCH: Final = (
     "(c.since <= $r AND c.state STARTS WITH 'current') OR "
     "(c.since > $r AND [i IN range(0, size(c.past_since) - 1) WHERE c.past_since[i] <= $r | c.past_state[i]][-1] "
     "STARTS WITH 'current')) "
-    "RETURN c.id, score ORDER BY score DESC, c.id LIMIT $limit"
+    "RETURN c.id, score ORDER BY score DESC, c.born, c.statement, c.id LIMIT $limit"
 )
 
 

@@ -111,9 +111,19 @@ def _settle_form(workspace: engine.Workspace, decision: engine.Decision, suggest
         )
         st.checkbox("All of them are needed together", value=True, key=_key("together", decision.id))
         if how == "rebase":
-            st.text_input("The new decision", key=_key("title", decision.id), placeholder=short(decision.title, 100))
-    st.text_input("Reason (optional)", key=_key("reason", decision.id))
-    st.text_input("Your name (optional)", key="correct.reviewer", persist_state="session")
+            title = _key("title", decision.id)
+            st.text_input(
+                "The new decision",
+                key=session.recall(title),
+                on_change=session.remember,
+                args=(title,),
+                placeholder=short(decision.title, 100),
+            )
+    for label, key in (
+        ("Reason (optional)", _key("reason", decision.id)),
+        ("Your name (optional)", "correct.reviewer"),
+    ):
+        st.text_input(label, key=session.recall(key), on_change=session.remember, args=(key,))
     st.button(
         "Settle the decision",
         type="primary",
