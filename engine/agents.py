@@ -17,7 +17,7 @@ from engine.records import ClaimHit, Fragment
 from engine.terms import phrase_terms, query_terms
 
 ENOUGH: Final = 0.34  # share of the question's weight that a claim must cover to be an answer
-NUMBER_BONUS: Final = 0.5
+WANTED_BONUS: Final = 0.5
 CITED: Final = 5
 LOOKED_AT: Final = 12
 _ASKS_WHAT_TO_DO: Final = re.compile(
@@ -25,10 +25,14 @@ _ASKS_WHAT_TO_DO: Final = re.compile(
     r"|\bshould (we|i|they|you)\b|\bwhat to do\b|\bnext steps?\b|\bwhat now\b|\bdo we need\b|\brecommend",
     re.IGNORECASE,
 )
-_ASKS_FOR_A_NUMBER: Final = re.compile(
-    r"\bwhen\b|\bhow (?:many|much|long|old|far|large|big)\b|\b(?:what|which) (?:date|day|month|year|time)\b",
+_ASKS_WHEN: Final = re.compile(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time)\b", re.IGNORECASE)
+_DATE: Final = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|noon|midnight)\b"
+    r"|\b(?:1[0-9]|20)\d\d\b|\b\d{1,4}[-/.:]\d{1,2}\b",
     re.IGNORECASE,
 )
+_ASKS_FOR_A_NUMBER: Final = re.compile(r"\bhow (?:many|much|long|old|far|large|big)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?<![.!?]\s)(?<!^)\b[^\W\d_]*[A-ZÀ-ÖØ-Þ][\w-]*|\b\w*\d\w*")
 
 
@@ -80,7 +84,7 @@ class RuleAnalyst:
             if fragment is not None and _has_names(question, hit, fragment) and _coverage(weights, hit) >= ENOUGH:
                 scored.append((_coverage(weights, hit) + _bonus(question, hit), hit))
         best = max((score for score, _ in scored), default=0.0)
-        kept = [hit for score, hit in sorted(scored, key=lambda s: -s[0]) if score >= max(ENOUGH, 0.7 * best)][:CITED]
+        kept = [hit for score, hit in sorted(scored, key=lambda s: -s[0]) if score >= 0.7 * best][:CITED]
         log.note(
             self.name,
             "proposed",
@@ -117,7 +121,12 @@ class RuleCoordinator:
 def _weights(terms: Sequence[str], hits: Sequence[ClaimHit]) -> dict[str, float]:
     """Weigh each word of the question by how few of the hits have it."""
     texts = [_words(hit) for hit in hits]
-    return {term: math.log(1 + (len(texts) + 1) / (0.5 + sum(_has(words, term) for words in texts))) for term in terms}
+    having = {term: sum(_has(words, term) for words in texts) for term in terms}
+    weights = {term: math.log(1 + (len(texts) + 1) / (0.5 + number)) for term, number in having.items()}
+    # A word that is in no hit says that something is missing, but not that nothing is an answer.
+    known = [weights[term] for term, number in having.items() if number]
+    usual = sum(known) / len(known) if known else 0.0
+    return {term: weights[term] if having[term] else min(weights[term], usual) for term in terms}
 
 
 def _words(hit: ClaimHit) -> set[str]:
@@ -134,9 +143,12 @@ def _has(words: set[str], term: str) -> bool:
 
 
 def _bonus(question: str, hit: ClaimHit) -> float:
-    """Prefer a claim with a number in it where the question asks for one."""
+    """Prefer a claim with a date or a number in it where the question asks for one."""
+    statement = hit.claim.statement
+    if _ASKS_WHEN.search(question):
+        return WANTED_BONUS if _DATE.search(statement) else 0.0
     wants = _ASKS_FOR_A_NUMBER.search(question) is not None
-    return NUMBER_BONUS if wants and any(c.isdigit() for c in hit.claim.statement) else 0.0
+    return WANTED_BONUS if wants and any(c.isdigit() for c in statement) else 0.0
 
 
 def _coverage(weights: dict[str, float], hit: ClaimHit) -> float:

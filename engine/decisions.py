@@ -46,7 +46,7 @@ def alternatives(because: object) -> list[frozenset[str]]:
         if group not in groups:
             groups.append(group)
     if not groups:
-        raise InvalidInput(f"{shape}; it is empty. Name at least one claim or decision.")
+        raise InvalidInput("Nothing to rest on was named: choose at least one claim or decision (`because` is empty).")
     if sum(map(len, groups)) > PREMISES_LIMIT:
         raise InvalidInput(f"`because` names more than {PREMISES_LIMIT} premises. Group them in decisions.")
     return groups

@@ -69,6 +69,8 @@ def _lost_through(fate: Fate, title_of: Callable[[str], str]) -> str:
 
 
 def _remain(fate: Fate) -> str:
+    if fate.supports_after >= fate.supports_before:
+        return f"What holds it changes: {counted(fate.supports_after, 'support')} now."
     verb = "remains" if fate.supports_after == 1 else "remain"
     return f"{fate.supports_after} of {fate.supports_before} supports {verb}."
 

@@ -172,4 +172,4 @@ def _checked_id(workspace_id: object) -> str:
     except ValueError:
         pass
     shown = repr(workspace_id)[:80]
-    raise UnknownWorkspace(f"{shown} is no id of a workspace. List those there are with `wb.workspaces()`.")
+    raise UnknownWorkspace(f"{shown} is not the id of a workspace. `wb.workspaces()` lists those that there are.")

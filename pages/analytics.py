@@ -68,6 +68,7 @@ def corrections(workspace: engine.Workspace, corrected: pd.DataFrame) -> None:
 def fallen(workspace: engine.Workspace) -> None:
     st.subheader("What they brought down", anchor=False)
     decisions = workspace.decisions(status="needs_review")
+    decisions = decisions[decisions["justifications"] > 0]  # a question without an answer rested on nothing
     actions = workspace.actions(status=["held"])
     rows = pd.concat(
         [
@@ -91,7 +92,7 @@ def fallen(workspace: engine.Workspace) -> None:
 
 
 def load_bearing(workspace: engine.Workspace) -> None:
-    st.subheader("What most rests on", anchor=False)
+    st.subheader("What the most depends on", anchor=False)
     frame = reads.load_bearing(workspace.id, workspace.revision, LIMIT, workspace)
     if frame.empty:
         st.caption("No decision or derived claim rests on a single claim or origin.")
@@ -115,7 +116,7 @@ def load_bearing(workspace: engine.Workspace) -> None:
         first = claims.iloc[0]
         session.link(
             session.CORRECT,
-            "Look at the claim that most rests on",
+            "Look at the claim that the most depends on",
             workspace,
             icon=":material/edit_note:",
             claim=str(first["id"]),

@@ -20,7 +20,7 @@ STEP_ICONS = {
 
 def step_line(step: engine.Step) -> str:
     icon = STEP_ICONS.get(step.kind, ":material/chevron_right:")
-    return f"{icon} **{plain(step.agent)}** {step.kind.replace('_', ' ')}: {plain(step.summary)}"
+    return f"{icon} **{plain(step.agent)}**: {plain(step.summary)}"
 
 
 def show_step(step: engine.Step) -> None:

@@ -29,11 +29,14 @@ def listed_claims(workspace: engine.Workspace, query: str) -> tuple[dict[str, st
     revision = workspace.revision
     claims = reads.claims(workspace.id, revision, workspace)
     current = claims[claims["status"] == "current"]
-    statements = dict(zip(current["id"], current["statement"], strict=True))
+    statements = {
+        row["id"]: row["statement"] if row["supported"] else f"{row['statement']} ({status('unsupported')})"
+        for row in current.to_dict("records")
+    }
     heavy = reads.load_bearing(workspace.id, revision, LISTED, workspace)
     order = [name for name in heavy.loc[heavy["kind"] == "Claim", "id"] if name in statements]
     names = list(dict.fromkeys([*order, *statements]))[:LISTED]
-    note = f"Showing {len(names)} of {counted(len(statements), 'current claim')}, those that most rests on first."
+    note = f"Showing {len(names)} of {counted(len(statements), 'current claim')}, the most depended-on first."
     return {name: statements[name] for name in names}, note
 
 
@@ -126,6 +129,16 @@ def apply(workspace: engine.Workspace, claim_id: str, digest: str) -> None:
     try:
         applied = workspace.apply(preview, reviewer=reviewer, reason=reason)
     except engine.StalePreview as error:
+        fresh = error.fresh.claim
+        if fresh is not None and fresh.id != claim_id:
+            # Somebody was faster: show the claim that stands now, with what was typed for the old one.
+            st.session_state[key_of("statement", fresh.id)] = preview.statement or ""
+            session.remember(key_of("statement", fresh.id))
+            session.select("claim", fresh.id, workspace)
+            claim_id = fresh.id
+        elif fresh is None or fresh.status != "current":
+            session.notify("warning", str(error))
+            return
         st.session_state[key_of("preview", claim_id)] = error.fresh
         st.session_state[key_of("differences", claim_id)] = error.differences or [str(error)]
         return
@@ -144,7 +157,8 @@ def undo(workspace: engine.Workspace, correction_id: str) -> None:
     except engine.WorkbenchError as error:
         session.notify("error", str(error))
         return
-    session.notify("success", f"The correction is undone. The workspace is at revision {undone.revision}.")
+    done = "had been undone before; nothing was changed" if undone.already_applied else "is undone"
+    session.notify("success", f"The correction {done}. The workspace is at revision {undone.revision}.")
 
 
 def correct(workspace: engine.Workspace, claim: engine.Claim) -> None:
@@ -250,6 +264,7 @@ def show_undo(workspace: engine.Workspace, correction: engine.Correction) -> Non
             f"It was corrected again since: {counted(len(preview.undoes), 'correction')} are undone together, "
             "as one revision."
         )
+    st.markdown("**What undoing would do**")
     show_counts(preview.impact)
     st.button(
         "Undo it",
@@ -269,6 +284,8 @@ def show_applied(workspace: engine.Workspace, claim: engine.Claim, correction: e
     show_change(correction.original, correction.statement)
     impact = reads.impact_of(workspace.id, correction.id, workspace)
     show_counts(impact)
+    if impact.needs_review:
+        session.link(session.CORRECT, "Review the decisions that fell", workspace, view="review")
     show_effects(impact, "correct.done")
     show_undo(workspace, correction)
     focus = correction.claim_id or claim.id

@@ -89,9 +89,14 @@ def frame() -> None:
         return
     with st.sidebar:
         sidebar(workspace, there)
-    session.show_notice()
+    with st.container():  # there also when empty, so that a message moves nothing below it
+        session.show_notice()
     try:
         page.run()
+    except engine.UnknownNode as error:
+        session.show_error(error)
+        if workspace is not None:
+            st.button("Leave this link", on_click=session.choose_afresh, args=(workspace.id,), key="frame.leave")
     except engine.WorkbenchError as error:
         session.show_error(error)
 

@@ -20,7 +20,12 @@ def show_effects(impact: engine.Impact, key: str) -> None:
     """Show the sentences, and the table with everything."""
     effects = [(tier, effect) for tier, effect in impact.effects() if tier != "untouched"]
     if not effects:
-        st.info("Nothing else falls: no decision or action rests on this alone or in part.")
+        related = impact.counts["untouched"]
+        st.info(
+            f"Nothing changes for the {counted(related, 'node')} related to it: what holds them stays, or nothing did."
+            if related
+            else "Nothing rests on it, so nothing else changes."
+        )
     if effects:
         st.html(_STYLE + "".join(_row(tier, effect) for tier, effect in effects[:IN_FULL]))
     if len(effects) > IN_FULL:

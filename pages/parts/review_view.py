@@ -13,15 +13,16 @@ from pages.parts.words import claim_status, counted, plain, short, status
 
 LISTED: Final = 200
 WAYS: Final = {
-    "reaffirm": "Reaffirm: it stands, on other claims",
-    "rebase": "Rebase: a new decision takes its place",
-    "withdraw": "Withdraw: it no longer holds",
+    "rebase": "Replace it by a new decision (rebase)",
+    "reaffirm": "Keep it, on claims that stand (reaffirm)",
+    "withdraw": "Drop it, and cancel its actions (withdraw)",
 }
 
 
 def waiting(workspace: engine.Workspace) -> dict[str, str]:
     """Return the decisions that need review, newest first (id → title)."""
     frame = workspace.decisions(status="needs_review").sort_values("revision", ascending=False)
+    frame = frame[frame["justifications"] > 0]  # a question without an answer never rested on anything
     return dict(zip(frame["id"], frame["title"], strict=True))
 
 
@@ -97,7 +98,11 @@ def _key(name: str, decision_id: str) -> str:
 
 
 def _settle_form(workspace: engine.Workspace, decision: engine.Decision, suggested: list[str]) -> None:
-    how = st.radio("How to settle it", list(WAYS), format_func=lambda name: WAYS[name], key=_key("how", decision.id))
+    how = st.radio(
+        "How to settle it", list(WAYS), format_func=lambda name: WAYS[name], index=None, key=_key("how", decision.id)
+    )
+    if how is None:
+        return
     if how != "withdraw":
         claims = reads.claims(workspace.id, workspace.revision, workspace)
         standing = claims[(claims["status"] == "current") & claims["supported"]]

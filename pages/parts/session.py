@@ -47,6 +47,13 @@ def choose_workspace(workspace_id: str) -> None:
     st.session_state[_WORKSPACE] = workspace_id
 
 
+def choose_afresh(workspace_id: str) -> None:
+    """Stay in a workspace with nothing selected, as when a link names something that is not there."""
+    for key in [key for key in st.session_state if str(key).startswith("selected.")]:
+        del st.session_state[key]
+    choose_workspace(workspace_id)
+
+
 def chosen_id() -> str | None:
     """Return the id that the URL names, else the one that this session used last."""
     named = st.query_params.get("workspace") or st.session_state.get(_WORKSPACE)

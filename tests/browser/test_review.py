@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 import engine
 from engine.samples import RIGHT, WRONG, load_launch_story
 from tests.browser.app_process import AppProcess
-from tests.browser.test_loop import claim_id, heading
+from tests.browser.test_loop import claim_id, heading, preview
 
 BOOK = "Book the main hall in Ghent for 12 June"
 
@@ -62,7 +62,7 @@ def test_a_fallen_decision_is_rebased_from_the_queue(page: Page, app: AppProcess
     expect(page.get_by_text("Its last support fell").first).to_be_visible()
     assert "view=review" in page.url
     assert "decision=d_" in page.url
-    page.get_by_text("Rebase: a new decision takes its place").click()
+    page.get_by_text("Replace it by a new decision (rebase)").click()
     title = page.get_by_label("The new decision")
     title.fill("Book the main hall in Ghent for 3 July")
     title.press("Enter")
@@ -82,7 +82,7 @@ def test_a_fallen_decision_is_withdrawn_from_a_deep_link(page: Page, app: AppPro
     (decision,) = workspace.decisions(title=BOOK).id
     page.goto(app.url("correct", workspace=workspace.id, view="review", decision=decision))
     heading(page, "Correct")
-    page.get_by_text("Withdraw: it no longer holds").click()
+    page.get_by_text("Drop it, and cancel its actions (withdraw)").click()
     page.get_by_role("button", name="Settle the decision").click()
     expect(page.get_by_text("To review (2)")).to_be_visible()
     assert workspace.decision(decision).status == "withdrawn"
@@ -103,3 +103,21 @@ def test_the_slider_shows_the_workspace_as_of_a_revision(page: Page, app: AppPro
     expect(page.get_by_text("Corrected “The public launch of Aurora is on 12 June.”").first).to_be_visible()
     expect(page.get_by_test_id("stMetric").filter(has_text="To review")).to_contain_text("3")
     assert "revision=" not in page.url
+
+
+def test_who_was_slower_is_shown_the_claim_that_stands_now(page: Page, app: AppProcess, wb: engine.Workbench) -> None:
+    workspace = load_launch_story(wb)
+    wrong = claim_id(workspace, WRONG)
+    page.goto(app.url("correct", workspace=workspace.id, claim=wrong))
+    preview(page, "The public launch of Aurora is on 4 July.")
+    applied = workspace.apply(workspace.preview(wrong, RIGHT), "Ana")
+    assert applied.replacement is not None
+    page.get_by_role("button", name="Apply the correction").click()
+    expect(page.get_by_text("nothing was applied")).to_be_visible()
+    expect(page.get_by_role("heading", name=RIGHT)).to_be_visible()
+    heading(page, "Correct")
+    expect(page.get_by_label("What is right", exact=True)).to_have_value("The public launch of Aurora is on 4 July.")
+    assert workspace.revision == applied.revision
+    page.get_by_role("button", name="Apply the correction").click()
+    expect(page.get_by_role("heading", name="What the correction did")).to_be_visible()
+    assert workspace.claim(applied.replacement.id).status == "superseded"
