@@ -140,6 +140,8 @@ def __getattr__(name: str) -> Any:
         return import_module("engine.workbench").open_workbench
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
+    if name in ("rules", "samples"):
+        return import_module(f"engine.{name}")
     raise AttributeError(f"module 'engine' has no attribute {name!r}")
 
 

@@ -15,14 +15,15 @@ from engine.errors import InvalidInput, NotAllowed, StalePreview, UnknownNode
 from engine.humans import Human
 from engine.ids import digest, new_id, require
 from engine.impact import Change, Outcome, Reach, assess
-from engine.inputs import STATEMENT_LIMIT, checked_text, statement_key
+from engine.inputs import STATEMENT_LIMIT, checked_text, optional_text, statement_key
 from engine.planning import Plan, born, now, write_outcome
 from engine.reasons import counted, join, quoted, shorten
 from engine.records import Claim, ClaimChange, Correction, Impact, Preview
 from engine.stale import differences
 from engine.store.claims import fetch_claims
 from engine.store.commit import ChangeSet
-from engine.store.corrections import corrections_by_request, fetch_corrections
+from engine.store.corrections import correction_lives, corrections_by_request, fetch_corrections, undone_at
+from engine.store.history import event
 from engine.store.snapshot import Snapshot
 from engine.store.sources import fetch_sources, source_lives
 from engine.store.structure import claims_quoting, find, load_reach
@@ -200,8 +201,7 @@ class Applying:
             (self.reviewer, "reviewer", REVIEWER_LIMIT),
             (self.reason, "reason", REASON_LIMIT),
         ):
-            if value:
-                checked_text(value, what, limit)
+            optional_text(value, what, limit)
         if shown_digest(self.preview) != self.preview.digest:
             raise InvalidInput("This preview was altered after it was made. Make it again with `ws.preview`.")
 
@@ -217,7 +217,7 @@ class Applying:
         change = ChangeSet(revision)
         done = already_done(snap, self.preview)
         if done:
-            return Plan(change, request.kind, result=done, facts={"already": True})
+            return Plan(change, request.kind, result=done)
         try:
             now_shown = work_out_request(snap, request)
         except (NotAllowed, UnknownNode) as error:
@@ -229,7 +229,13 @@ class Applying:
                 now_shown.preview,
                 changed,
             )
-        return write_request(snap, change, now_shown, self.reviewer.strip(), self.reason.strip())
+        return write_request(
+            snap,
+            change,
+            now_shown,
+            optional_text(self.reviewer, "reviewer", REVIEWER_LIMIT),
+            optional_text(self.reason, "reason", REASON_LIMIT),
+        )
 
     def _stale(self, snap: Snapshot, why: str) -> StalePreview:
         """The request cannot be made any more: show it for what stands in the claim's place now."""
@@ -258,6 +264,33 @@ class Applying:
         return StalePreview(message, nothing.model_copy(update={"digest": shown_digest(nothing)}), [why])
 
 
+@dataclass(frozen=True)
+class Unmaking:
+    """Plans an undo that nobody was shown beforehand: whatever it does then, it does as one revision."""
+
+    correction_id: str
+    reviewer: str = ""
+    reason: str = ""
+
+    def plan(self, snap: Snapshot, revision: int) -> Plan:
+        """A correction that is undone already changes nothing; those undone with it are named again.
+
+        Raises:
+            UnknownNode: there is no such correction.
+        """
+        reviewer = optional_text(self.reviewer, "reviewer", REVIEWER_LIMIT)
+        reason = optional_text(self.reason, "reason", REASON_LIMIT)
+        change = ChangeSet(revision)
+        require(self.correction_id, "Correction")
+        life = correction_lives(snap, [self.correction_id]).get(self.correction_id)
+        if life is not None and life.at(snap.revision).status == "undone":
+            undone = life.changed(snap.revision)
+            happened = event(snap, undone)
+            asked = str(happened["ref"]) if happened else self.correction_id
+            return Plan(change, "undo", result=[asked, *(k for k in undone_at(snap, undone) if k != asked)])
+        return write_request(snap, change, work_out_request(snap, Request(undo=self.correction_id)), reviewer, reason)
+
+
 def already_done(snap: Snapshot, preview: Preview) -> list[str]:
     """Return the corrections that carried out this very preview's request, if it was carried out."""
     if preview.kind == "undo":
@@ -283,6 +316,7 @@ def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, revie
     request = assessed.request
     who = reviewer or ANONYMOUS
     write_outcome(change, assessed.reach, assessed.outcome)
+    facts = {"impact": assessed.preview.impact}
     counts = assessed.preview.impact.counts
     brings = join(
         [
@@ -302,7 +336,7 @@ def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, revie
         write_undoing(snap, change, assessed.undoing)
         ids = [correction.id for correction in assessed.undoing.corrections]
         summary = f"Undid {counted(len(ids), 'correction')}{brings}."
-        return Plan(change, "undo", summary, who, reason, ids[0], ids)
+        return Plan(change, "undo", summary, who, reason, ids[0], ids, facts)
     if request.source_id is not None:
         source = fetch_sources(snap, [request.source_id])[request.source_id]
         correction = _correction(change, "withdraw", source.name, None, who, reason, assessed.keys[0])
@@ -313,7 +347,7 @@ def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, revie
         for claim in assessed.outcome.retracted:
             change.link("CORRECTS", ("Correction", correction), ("Claim", claim), role="withdrawn")
         summary = f"Withdrew {quoted(source.name)}{brings}."
-        return Plan(change, "withdraw", summary, who, reason, correction, [correction])
+        return Plan(change, "withdraw", summary, who, reason, correction, [correction], facts)
     claims = {claim.id: claim for claim in assessed.preview.claims}
     made = []
     human: Human | None = None
@@ -338,7 +372,7 @@ def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, revie
         summary = f"Retracted {what}{brings}."
     else:
         summary = f"Corrected {what} to {quoted(first.statement)}{brings}."
-    return Plan(change, request.kind, summary, who, reason, made[0], made)
+    return Plan(change, request.kind, summary, who, reason, made[0], made, facts)
 
 
 def _correction(

@@ -10,7 +10,7 @@ from typing import Any, Final
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.ids import digest, kind_of, new_id, require
 from engine.impact import OPEN, Change, action_status
-from engine.inputs import STATEMENT_LIMIT, checked_text, statement_key
+from engine.inputs import STATEMENT_LIMIT, checked_text, optional_text, statement_key
 from engine.planning import Plan, born, spread
 from engine.reasons import shorten
 from engine.store.claims import claims_with_keys
@@ -50,6 +50,11 @@ def alternatives(because: object) -> list[frozenset[str]]:
     if sum(map(len, groups)) > PREMISES_LIMIT:
         raise InvalidInput(f"`because` names more than {PREMISES_LIMIT} premises. Group them in decisions.")
     return groups
+
+
+def kept(because: object) -> object:
+    """Return `because` such that it can be read more than once: a plan may have to be made again."""
+    return list(because) if isinstance(because, Iterable) and not isinstance(because, str) else because
 
 
 def premises(snap: Snapshot, groups: Sequence[frozenset[str]]) -> dict[str, Found]:
@@ -143,11 +148,12 @@ class Decided:
         title = checked_text(self.title, "title", TITLE_LIMIT).strip()
         groups = alternatives(self.because)
         change = ChangeSet(revision)
-        key = request_key("decide", title, self.rationale, canonical(groups))
+        rationale = optional_text(self.rationale, "rationale", STATEMENT_LIMIT)
+        key = request_key("decide", title, rationale, canonical(groups))
         for known, life in same_request(snap, "Decision", key):
             if life.at(snap.revision).status in OPEN:
                 return Plan(change, "decide", result=known)
-        decision_id = write_decision(snap, change, title, self.rationale, groups, key, premises(snap, groups))
+        decision_id = write_decision(snap, change, title, rationale, groups, key, premises(snap, groups))
         return Plan(change, "decide", f"Decided “{shorten(title)}”.", ref=decision_id, result=decision_id)
 
 
@@ -161,8 +167,6 @@ def write_decision(
     found: dict[str, Found],
 ) -> str:
     """Write a decision and its justifications. Return its id."""
-    if rationale:
-        checked_text(rationale, "rationale", STATEMENT_LIMIT)
     stands = holds(snap, found, groups)
     decision_id = change.create(
         "Decision",

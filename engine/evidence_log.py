@@ -68,7 +68,7 @@ class EvidenceLog:
             why = "there is no such claim" if claim is None else "it has no text of its own"
             self.note(agent, "fetched", f"Could not fetch {claim_id}: {why}.", claim=str(claim_id))
             return None
-        fragment_id = claim.evidence[0].fragment_id
+        fragment_id = next((e for e in claim.evidence if e.standing), claim.evidence[0]).fragment_id
         fragment = fetch_fragments(snap, [fragment_id])[fragment_id]
         self.fetched[claim_id] = fragment
         self.note(

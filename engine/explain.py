@@ -271,7 +271,7 @@ def _source(snap: Snapshot, node_id: str) -> Explanation:
     origins = join([names.get(origin, origin) for origin in source.origins])
     own = source.origins == [source.id]
     sentence = (
-        f"{counted(len(claims), 'claim')} quote it, and it is "
+        f"{counted(len(claims), 'claim')} {'quotes' if len(claims) == 1 else 'quote'} it, and it is "
         f"{'a witness of its own' if own else f'one witness with {origins}'}."
     )
     if source.status == "withdrawn":

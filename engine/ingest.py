@@ -21,6 +21,7 @@ from engine.store.claims import claims_of_version, fetch_claims
 from engine.store.commit import ChangeSet
 from engine.store.snapshot import Snapshot
 from engine.store.sources import (
+    SameText,
     fetch_sources,
     fragment_spans,
     record_exists,
@@ -87,7 +88,7 @@ class NewText:
         same_text = sources_with_text(snap, self.sha256)
         for same in same_text:
             if same.name == self.name:
-                return self._unchanged(snap, change, same.source_id, same.version_id)
+                return self._known(snap, change, same)
         source_id = new_id("Source")
         origins = resolve(snap, source_id, same_text, self.origin, self.copy_of, self.derived_from)
         write_merged(change, snap, origins.merged)
@@ -140,7 +141,18 @@ class NewText:
             self._fragments = fragments(self.text)
         return self._fragments
 
-    def _unchanged(self, snap: Snapshot, change: ChangeSet, source_id: str, version_id: str) -> Plan:
+    def _known(self, snap: Snapshot, change: ChangeSet, same: SameText) -> Plan:
+        """The text is here under this name: at most, where it comes from is declared only now."""
+        source_id, version_id = same.source_id, same.version_id
+        note = "This text is here already; nothing was changed."
+        if self.origin is not None or self.copy_of is not None or self.derived_from:
+            origins = resolve(snap, source_id, [same], self.origin, self.copy_of, self.derived_from)
+            state = same.life.at(snap.revision)
+            write_merged(change, snap, origins.merged)
+            if source_id not in origins.merged:
+                change.move("Source", source_id, same.life, state._replace(note=encode(origins.names)))
+            if not change.empty:
+                note = "This text is here already; where it comes from was recorded."
         claims = [
             claim.id
             for claim in fetch_claims(snap, claims_of_version(snap, version_id)).values()
@@ -149,14 +161,16 @@ class NewText:
         return Plan(
             change,
             "ingest",
+            f"Recorded where “{shorten(self.name)}” comes from.",
+            ref=source_id,
             result=Outcome(
                 source_id,
                 version_id,
                 len(fragment_spans(snap, version_id)),
                 claims,
                 [],
-                True,
-                ["This text is here already; nothing was changed."],
+                change.empty,
+                [note],
                 None,
             ),
         )
@@ -167,7 +181,10 @@ class Submitted:
 
     def __init__(self, source_id: str, proposals: Sequence[ProposedClaim]) -> None:
         self.source_id = require(source_id, "Source")
-        self.proposals = list(proposals)
+        try:
+            self.proposals = list(proposals)
+        except TypeError as error:
+            raise InvalidInput("Proposals come as a list of ProposedClaim(statement, evidence_quote).") from error
         for proposal in self.proposals:
             if not isinstance(proposal, ProposedClaim):
                 raise InvalidInput(
@@ -193,7 +210,10 @@ class Submitted:
         taken = accept(snap, change, self.source_id, version_id, places, reviewed.accepted, "proposed")
         rejected = [*reviewed.rejected, *taken.rejected]
         record_id = derived_id(
-            "IngestRecord", self.source_id, version_id, *(p.model_dump_json() for p in self.proposals)
+            "IngestRecord",
+            self.source_id,
+            version_id,
+            *(part for p in self.proposals for part in (p.statement, p.evidence_quote)),
         )
         if not change.empty or (rejected and not record_exists(snap, record_id)):
             record_id = record_id if not record_exists(snap, record_id) else new_id("IngestRecord")
@@ -253,7 +273,7 @@ def write_record(
         source=source_id,
         version=version_id,
         extractor=extractor or "none",
-        rejected=json.dumps([rejection.model_dump() for rejection in rejected], ensure_ascii=False),
+        rejected=json.dumps([rejection.model_dump() for rejection in rejected]),  # ASCII: whatever was proposed fits
         born=change.revision,
     )
     change.link("INGESTED", ("IngestRecord", record), ("SourceVersion", version_id))

@@ -30,6 +30,13 @@ def checked_text(text: object, what: str = "text", limit: int = TEXT_LIMIT) -> s
     return text
 
 
+def optional_text(text: object, what: str, limit: int) -> str:
+    """Return `text` without the blanks around it, "" for None; raise InvalidInput if it cannot be stored."""
+    if text is None or (type(text) is str and not text.strip()):
+        return ""
+    return checked_text(text, what, limit).strip()
+
+
 def statement_key(statement: str) -> str:
     """Return what two statements share when they are the same but for layout."""
     return digest(unicodedata.normalize("NFC", " ".join(statement.split())))

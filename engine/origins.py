@@ -10,15 +10,15 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.errors import InvalidInput, UnknownNode
+from engine.errors import UnknownNode
 from engine.ids import kind_of, require
+from engine.inputs import NAME_LIMIT, checked_text
 from engine.states import Lifeline
 from engine.store.commit import ChangeSet
 from engine.store.runs import made_by
 from engine.store.snapshot import Snapshot
 from engine.store.sources import SameText, source_lives
-from engine.store.structure import source_origins, upstream
-from engine.support import origins_behind
+from engine.store.structure import source_origins, sources_states, upstream
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ def resolve(
 
     Raises:
         UnknownNode: `copy_of` or `derived_from` names nothing that is there.
-        InvalidInput: `origin` is blank.
+        InvalidInput: `origin` is blank or cannot be stored.
     """
-    if origin is not None and not origin.strip():
-        raise InvalidInput("The origin is blank. Leave it out, or name where the text comes from.")
+    if origin is not None:
+        checked_text(origin, "origin", NAME_LIMIT)
     if not same_text and copy_of is None and not derived_from:
         return Origins(frozenset({source_id if origin is None else origin}), {})
     lives = source_lives(snap)
@@ -67,7 +67,8 @@ def resolve(
     names = groups[0]
     others = {name for group in groups[1:] for name in group} - names
     note = None
-    if len(names) == 1 and others and not derived_from:
+    # Only whole witnesses can turn out to be one; what needs several origins just needs those as well.
+    if others and not derived_from and all(len(group) == 1 for group in groups):
         merged = _merge(lives, at, others, next(iter(names)))
         if origin is not None and origin in others:
             note = (
@@ -103,18 +104,27 @@ def write_merged(change: ChangeSet, snap: Snapshot, merged: dict[str, frozenset[
 def _behind(snap: Snapshot, node_ids: list[str]) -> frozenset[str]:
     """Return the origins that claims, decisions and runs rest on."""
     nodes: list[str] = []
+    sources: list[str] = []
     for node_id in node_ids:
         kind = kind_of(node_id)
         if kind == "AgentRun":
-            nodes.extend(made_by(snap, "Decision", [node_id]))
+            made = made_by(snap, "Decision", [node_id])
+            if not made:
+                raise UnknownNode(f"There is no run {node_id} in this workspace to be derived from.")
+            nodes.extend(made)
+        elif kind == "Source":
+            sources.append(node_id)
         else:
             nodes.append(require(node_id, "Claim", "Decision"))
     structure = upstream(snap, nodes)
     missing = [node for node in nodes if node not in structure.graph]
     if missing:
         raise UnknownNode(f"There is no node {missing[0]} in this workspace to be derived from.")
-    standing = {name for name, state in structure.states.items() if state.supported}
-    found: set[str] = set()
-    for node in nodes:
-        found |= origins_behind(structure.graph, node, standing)
+    # Whatever it was made from counts, also what does not stand today: support may come back.
+    found = {origin for node in structure.graph.values() for ground in node.grounds for origin in ground.origins}
+    states = sources_states(snap, sources)
+    for source in sources:
+        if source not in states:
+            raise UnknownNode(f"There is no source {source} in this workspace to be derived from.")
+        found |= source_origins(states[source])
     return frozenset(found)

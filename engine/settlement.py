@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.corrections import ANONYMOUS, REVIEWER_LIMIT
+from engine.corrections import ANONYMOUS, REASON_LIMIT, REVIEWER_LIMIT
 from engine.decisions import (
     TITLE_LIMIT,
     alternatives,
@@ -19,7 +19,7 @@ from engine.decisions import (
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.ids import require
 from engine.impact import Change
-from engine.inputs import checked_text
+from engine.inputs import STATEMENT_LIMIT, checked_text, optional_text
 from engine.planning import Plan, spread
 from engine.reasons import quoted
 from engine.records import Reaffirm, Rebase, Withdraw
@@ -47,8 +47,8 @@ class Settling:
             UnknownNode: there is no such decision.
             NotAllowed: it does not need review, or what it is to rest on does not stand.
         """
-        if self.reviewer:
-            checked_text(self.reviewer, "reviewer", REVIEWER_LIMIT)
+        reviewer = optional_text(self.reviewer, "reviewer", REVIEWER_LIMIT)
+        reason = optional_text(self.reason, "reason", REASON_LIMIT)
         require(self.decision_id, "Decision")
         found = find(snap, [self.decision_id]).get(self.decision_id)
         if found is None:
@@ -56,7 +56,8 @@ class Settling:
         change = ChangeSet(revision)
         status = found.life.at(snap.revision).status
         if status != "needs_review":
-            repeated = self._repeated(snap, status)
+            fell_before = any(state.status == "needs_review" for state in found.life.states)
+            repeated = self._repeated(snap, status) if fell_before else None
             if repeated is not None:
                 return Plan(change, "settle", result=repeated)
             raise NotAllowed(f"{quoted(found.title)} is {status}; only a decision that needs review is settled.")
@@ -77,8 +78,8 @@ class Settling:
             change,
             "settle",
             f"{did} {quoted(found.title)}.",
-            self.reviewer.strip() or ANONYMOUS,
-            self.reason.strip(),
+            reviewer or ANONYMOUS,
+            reason,
             self.decision_id,
             result,
         )
@@ -95,7 +96,15 @@ class Settling:
         title = checked_text(settlement.title, "title", TITLE_LIMIT).strip()
         groups = self._premises(snap, settlement.because)
         key = self._rebase_key(settlement)
-        decision_id = write_decision(snap, change, title, settlement.rationale, groups, key, premises(snap, groups))
+        decision_id = write_decision(
+            snap,
+            change,
+            title,
+            optional_text(settlement.rationale, "rationale", STATEMENT_LIMIT),
+            groups,
+            key,
+            premises(snap, groups),
+        )
         change.link("SUPERSEDES", ("Decision", decision_id), ("Decision", self.decision_id))
         self._settle(snap, change, "superseded", "released")
         for action in fetch_actions(snap, actions_of(snap, [self.decision_id])).values():

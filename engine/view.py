@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -182,7 +182,7 @@ class WorkspaceView:
             claim = self.claim(node_id)
             if not claim.evidence:
                 raise UnknownNode(f"{node_id} follows from other claims and has no text of its own; read its premises.")
-            fragment_id = claim.evidence[0].fragment_id
+            fragment_id = next((e for e in claim.evidence if e.standing), claim.evidence[0]).fragment_id
         found = fetch_fragments(snap, [fragment_id])
         if fragment_id not in found:
             raise UnknownNode(f"There is no fragment {fragment_id} in this workspace.")
@@ -305,13 +305,26 @@ def _frame(rows: list[dict[str, Any]], columns: list[str], filters: dict[str, ob
     for key, wanted in filters.items():
         if key not in columns:
             raise InvalidInput(f"There is no column {key!r} to keep rows by; there are {', '.join(columns)}.")
-        values = wanted if isinstance(wanted, list | tuple | set) else [wanted]
-        rows = [row for row in rows if row[key] in values]
+        several = isinstance(wanted, Iterable) and not isinstance(wanted, str)
+        values = list(wanted) if several else [wanted]  # type: ignore[call-overload]
+        # A cell that holds a list is kept when any of its members is wanted.
+        rows = [
+            row
+            for row in rows
+            if (any(member in values for member in row[key]) if isinstance(row[key], list) else row[key] in values)
+        ]
     frame = DataFrame(rows, columns=columns)
     # An empty frame must be as easy to filter as a full one.
     return frame.astype({column: TYPES[column] for column in columns if column in TYPES})
 
 
 def moment(at: datetime) -> str:
-    """Return a moment as history writes it; one without a time zone is local time."""
-    return at.astimezone(UTC).isoformat(timespec="microseconds")
+    """Return a moment as history writes it; one without a time zone is local time.
+
+    Raises:
+        InvalidInput: the moment is too far away to be told in UTC.
+    """
+    try:
+        return at.astimezone(UTC).isoformat(timespec="microseconds")
+    except (OverflowError, ValueError) as error:
+        raise InvalidInput(f"{at!r} is no moment that can be told in UTC: {error}.") from error

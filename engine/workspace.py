@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import comparison, versions
 from engine.asking import Asking
-from engine.corrections import Applying, Request, request_for, work_out_request
-from engine.decisions import Decided, Derivation, Done, Justified, Planned
+from engine.corrections import Applying, Request, Unmaking, request_for, work_out_request
+from engine.decisions import Decided, Derivation, Done, Justified, Planned, kept
 from engine.documents import read_document
 from engine.errors import EvidenceRejected, InvalidInput
 from engine.evidence_log import EvidenceLog, OnStep
@@ -39,7 +40,7 @@ from engine.records import (
 from engine.settlement import Settling
 from engine.store import history
 from engine.store.claims import fetch_claims
-from engine.store.corrections import fetch_corrections
+from engine.store.corrections import correction_lives, fetch_corrections
 from engine.store.database import Database
 from engine.store.snapshot import Snapshot, head
 from engine.versions import NewVersion, Reanchoring
@@ -150,11 +151,13 @@ class Workspace(WorkspaceView):
                 raise InvalidInput("Give the bytes a file name, so that their format is known.")
             data, label = bytes(path_or_bytes), name
         else:
+            if not isinstance(path_or_bytes, str | Path):
+                raise InvalidInput(f"A file is a path or bytes, not {type(path_or_bytes).__name__}.")
             path = Path(path_or_bytes)
             try:
                 data = path.read_bytes()
-            except OSError as error:
-                raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+            except (OSError, ValueError) as error:
+                raise InvalidInput(f"{path} cannot be read: {error}.") from error
             label = name or path.name
         document = read_document(data, label)
         report = self.ingest(document.text, label, origin, copy_of, extractor)
@@ -190,23 +193,23 @@ class Workspace(WorkspaceView):
             UnknownNode: it names nothing that is here.
             NotAllowed: it names what was superseded, retracted or withdrawn.
         """
-        plan, revision = self._change(Derivation(statement, because).plan)
+        plan, revision = self._change(Derivation(statement, kept(because)).plan)
         return self._as_of(revision).claim(plan.result)
 
     def decide(self, title: str, because: Because, rationale: str = "") -> Decision:
         """Record a decision; the same request again finds the first one's. `because`, errors: see `derive`."""
-        plan, revision = self._change(Decided(title, because, rationale).plan)
+        plan, revision = self._change(Decided(title, kept(because), rationale).plan)
         return self._as_of(revision).decision(plan.result)
 
     def justify(self, node_id: str, because: Because) -> Claim | Decision:
         """Give a claim or decision one more way to be held up. Cycles may arise; self-reference is refused."""
-        plan, revision = self._change(Justified(node_id, because).plan)
+        plan, revision = self._change(Justified(node_id, kept(because)).plan)
         view = self._as_of(revision)
         return view.claim(plan.result) if kind_of(plan.result) == "Claim" else view.decision(plan.result)
 
     def plan(self, description: str, because: Sequence[str]) -> Action:
         """Plan an action that hangs on decisions, all of which are needed."""
-        plan, revision = self._change(Planned(description, because).plan)
+        plan, revision = self._change(Planned(description, kept(because)).plan)
         return self._as_of(revision).action(plan.result)
 
     def mark_done(self, action_id: str) -> Action:
@@ -279,6 +282,8 @@ class Workspace(WorkspaceView):
 
     def preview_several(self, changes: Mapping[str, str | None]) -> Preview:
         """Return what correcting several claims at once would do: id → statement, or None to retract."""
+        if not isinstance(changes, Mapping):
+            raise InvalidInput("`preview_several` takes a mapping: claim id → statement, or None to retract.")
         return work_out_request(self._snapshot(), request_for(list(changes.items()))).preview
 
     def preview_withdrawal(self, source_id: str) -> Preview:
@@ -300,9 +305,7 @@ class Workspace(WorkspaceView):
         """
         if not isinstance(preview, Preview):
             raise InvalidInput("`apply` takes what `ws.preview` returned.")
-        plan, revision = self._change(Applying(preview, reviewer, reason).plan)
-        already = bool(plan.facts.get("already"))
-        return self._applied(plan.result, preview, revision, already)
+        return self._applied(*self._change(Applying(preview, reviewer, reason).plan))
 
     def undo(self, correction_id: str, reviewer: str = "", reason: str = "") -> Applied:
         """Undo a correction, with those that corrected its replacement later, as one revision.
@@ -312,31 +315,32 @@ class Workspace(WorkspaceView):
         Raises:
             UnknownNode: there is no such correction.
         """
-        correction = self.correction(correction_id)
-        if correction.status == "undone":
-            snap = self._snapshot()
-            return Applied(
-                correction=correction,
-                corrections=[correction],
-                replacement=None,
-                impact=Impact(),
-                revision=snap.revision,
-                already_applied=True,
-            )
-        return self.apply(self.preview_undo(correction_id), reviewer, reason)
+        plan, revision = self._change(Unmaking(correction_id, reviewer, reason).plan)
+        return self._applied(plan, revision)
 
-    def _applied(self, correction_ids: list[str], preview: Preview, revision: int, already: bool) -> Applied:
+    def _applied(self, plan: Plan, revision: int) -> Applied:
+        """Return what a correction or an undo did, also when it was done by an earlier request."""
         snap = Snapshot(self._database, self._graph, self.id, revision)
-        corrections = list(fetch_corrections(snap, correction_ids).values())
+        corrections = list(fetch_corrections(snap, plan.result).values())
         first = corrections[0]
+        already = plan.change.empty
+        undone = first.status == "undone"
+        if already:
+            revision = correction_lives(snap, [first.id])[first.id].changed(revision) if undone else first.revision
+        if "impact" in plan.facts:
+            impact: Impact = plan.facts["impact"]
+        elif undone:
+            impact = work_out_request(replace(snap, revision=revision - 1), Request(undo=first.id)).preview.impact
+        else:
+            impact = self.impact_of(first.id)
         replacement = None
-        if first.replacement_id is not None and preview.kind != "undo":
+        if first.replacement_id is not None and not undone:
             replacement = fetch_claims(snap, [first.replacement_id])[first.replacement_id]
         return Applied(
             correction=first,
             corrections=corrections,
             replacement=replacement,
-            impact=preview.impact,
+            impact=impact,
             revision=revision,
             already_applied=already,
         )

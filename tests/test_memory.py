@@ -214,6 +214,25 @@ def test_bad_premises_are_refused_with_what_to_do(ws: engine.Workspace, claims: 
         ws.decide("Go on", [a])
 
 
+@pytest.mark.parametrize("bad", [0, [], 5, b"x", "NUL \0"])
+def test_text_on_the_side_is_checked_like_any_other(ws: engine.Workspace, claims: Claims, bad: object) -> None:
+    a, b = claims("Fact a is so.", "Fact b is so.")
+    with pytest.raises(engine.InvalidInput, match="rationale"):
+        ws.decide("Go", [a], bad)  # type: ignore[arg-type]
+    assert ws.decide("Go", [a], None).rationale == ""  # type: ignore[arg-type]
+    preview = ws.preview(a, None)
+    with pytest.raises(engine.InvalidInput, match="reviewer"):
+        ws.apply(preview, bad)  # type: ignore[arg-type]
+    with pytest.raises(engine.InvalidInput, match="reason"):
+        ws.apply(preview, "Ana", bad)  # type: ignore[arg-type]
+    ws.apply(preview, None, None)  # type: ignore[arg-type]
+    (decision,) = ws.decisions().id
+    with pytest.raises(engine.InvalidInput, match="reason"):
+        ws.settle(decision, engine.Reaffirm([b]), "Ana", bad)  # type: ignore[arg-type]
+    with pytest.raises(engine.InvalidInput, match="mapping"):
+        ws.preview_several([(b, None)])  # type: ignore[arg-type]
+
+
 def test_actions_follow_their_decisions(ws: engine.Workspace, claims: Claims) -> None:
     a, b = claims("Fact a is so.", "Fact b is so.")
     one, two = ws.decide("One", [a]), ws.decide("Two", [b])

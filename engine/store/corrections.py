@@ -77,6 +77,12 @@ def correction_lives(snap: Snapshot, ids: Iterable[str]) -> dict[str, Lifeline]:
     return {row[0]: Lifeline.read(row[7]) for row in snap.rows_for(_CORRECTIONS, ids)}
 
 
+def undone_at(snap: Snapshot, revision: int) -> list[str]:
+    """Return the corrections that one revision undid, oldest first."""
+    lives = ((row[0], Lifeline.read(row[7])) for row in snap.rows(_ALL))
+    return [k for k, life in lives if life.at(revision).status == "undone" and life.changed(revision) == revision]
+
+
 def corrections_of(snap: Snapshot, claims: Iterable[str]) -> dict[str, list[tuple[str, str, Lifeline]]]:
     """Return for each claim the corrections that ended it, as (id, role, lifeline), oldest first.
 
