@@ -215,6 +215,7 @@ def origins_behind(graph: SupportGraph, name: str, standing: set[str]) -> set[st
 
 
 WITNESSES_KEPT = 24
+ROUNDS = 200  # how often a node in a tangle of cycles is looked at again
 
 
 def smallest_witness(graph: SupportGraph, name: str, standing: set[str]) -> tuple[list[str], bool]:
@@ -252,9 +253,13 @@ def smallest_witness(graph: SupportGraph, name: str, standing: set[str]) -> tupl
         exact = exact and not cut
         listed = sorted(found, key=lambda witness: (len(witness), sorted(witness)))
         rounds[node] += 1
-        if listed != kept.get(node) and rounds[node] <= len(standing) + 1:
-            kept[node] = listed
-            queue.extend(dependents[node])
+        if listed == kept.get(node):
+            continue
+        if rounds[node] > ROUNDS:
+            exact = False
+            continue
+        kept[node] = listed
+        queue.extend(dependents[node])
     return sorted(kept[name][0]), exact
 
 
