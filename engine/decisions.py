@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.ids import digest, kind_of, new_id, require
@@ -141,7 +141,6 @@ class Decided:
     title: str
     because: object
     rationale: str = ""
-    run_id: str | None = None
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
         """One that no premise holds up is written as in need of review."""
@@ -221,7 +220,6 @@ class Planned:
 
     description: str
     because: object
-    run_id: str | None = None
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
         """An action on a decision that needs review begins on hold."""
@@ -272,7 +270,6 @@ class Done:
     """Plans that an action was carried out."""
 
     action_id: str
-    facts: dict[str, Any] = field(default_factory=dict)
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
         """One that is done already changes nothing; one on hold or cancelled is refused."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -105,6 +106,7 @@ def accept(
     }
     made: dict[str, str] = {}
     given: set[tuple[str, str]] = set()
+    listed: set[str] = set()
     gained: dict[str, list[Ground]] = {}
     corrected_elsewhere = 0
     for proposal in accepted:
@@ -133,7 +135,8 @@ def accept(
                 confidence_kind=confidence_kind,
                 **born(change.revision, "current"),
             )
-        if claim_id not in taken.claims:
+        if claim_id not in listed:
+            listed.add(claim_id)
             taken.claims.append(claim_id)
         has = details[claim_id].evidence if claim_id in details else []
         if (claim_id, proposal.quote) in given or any(
@@ -156,6 +159,16 @@ def accept(
     return taken
 
 
+def touched(places: Sequence[tuple[str, Span]], spans: Sequence[Span]) -> list[str]:
+    """Return the fragments, which tile a text in order, that any of `spans` touches."""
+    found: dict[str, None] = {}
+    for start, end in spans:
+        first = bisect_right(places, start, key=lambda place: place[1][0]) - 1
+        last = bisect_left(places, end, key=lambda place: place[1][0])
+        found |= dict.fromkeys(fragment for fragment, _ in places[first:last])
+    return list(found)
+
+
 def write_evidence(
     change: ChangeSet,
     claim_id: str,
@@ -167,18 +180,17 @@ def write_evidence(
 ) -> str:
     """Link a claim to every fragment that any occurrence of its quote touches. Return the evidence's id."""
     evidence_id = new_id("Evidence")
-    for fragment_id, (start, end) in places:
-        if any(a < end and start < b for a, b in proposal.spans):
-            change.link(
-                "EVIDENCE",
-                ("Claim", claim_id),
-                ("SourceFragment", fragment_id),
-                id=evidence_id,
-                quote=proposal.quote,
-                starts=[a for a, _ in proposal.spans],
-                ends=[b for _, b in proposal.spans],
-                source=source_id,
-                version=version_id,
-                role=role,
-            )
+    for fragment_id in touched(places, proposal.spans):
+        change.link(
+            "EVIDENCE",
+            ("Claim", claim_id),
+            ("SourceFragment", fragment_id),
+            id=evidence_id,
+            quote=proposal.quote,
+            starts=[a for a, _ in proposal.spans],
+            ends=[b for _, b in proposal.spans],
+            source=source_id,
+            version=version_id,
+            role=role,
+        )
     return evidence_id

@@ -15,7 +15,7 @@ from engine.inputs import NAME_LIMIT, checked_text
 from engine.origins import encode, resolve, write_merged
 from engine.planning import Plan, born
 from engine.reasons import counted, shorten
-from engine.records import ProposedClaim, Rejection, SourceKind, Span
+from engine.records import ProposedClaim, Rejection, Source, SourceKind, Span
 from engine.segmentation import fragments
 from engine.store.claims import claims_of_version, fetch_claims
 from engine.store.commit import ChangeSet
@@ -194,13 +194,7 @@ class Submitted:
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
         """Plan the claims; those that are there with this very evidence change nothing."""
-        source = fetch_sources(snap, [self.source_id]).get(self.source_id)
-        if source is None:
-            raise UnknownNode(f"There is no source {self.source_id} in this workspace.")
-        if source.status == "withdrawn":
-            raise NotAllowed(
-                f"“{shorten(source.name)}” was withdrawn, so nothing new can rest on it. Undo the withdrawal first."
-            )
+        source = open_source(snap, self.source_id)
         version_id = source.versions[-1].id
         if version_id not in self._reviewed:
             self._reviewed[version_id] = review(version_text(snap, version_id), self.proposals)
@@ -235,6 +229,23 @@ class Submitted:
                 "submitted",
             ),
         )
+
+
+def open_source(snap: Snapshot, source_id: str) -> Source:
+    """Return a source that something new may rest on.
+
+    Raises:
+        UnknownNode: there is none with this id.
+        NotAllowed: it was withdrawn.
+    """
+    source = fetch_sources(snap, [require(source_id, "Source")]).get(source_id)
+    if source is None:
+        raise UnknownNode(f"There is no source {source_id} in this workspace.")
+    if source.status == "withdrawn":
+        raise NotAllowed(
+            f"“{shorten(source.name)}” was withdrawn, so nothing new can rest on it. Undo the withdrawal first."
+        )
+    return source
 
 
 def write_version(

@@ -409,18 +409,6 @@ class Answer(Record):
     revision: int
 
 
-class RunInfo(Record):
-    """A past run, for lists."""
-
-    id: str
-    question: str
-    agent: str
-    outcome: str
-    at: datetime
-    revision: int
-    decision_id: str | None
-
-
 # --- workspaces ---------------------------------------------------------------------------------------------
 
 

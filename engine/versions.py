@@ -10,7 +10,7 @@ from typing import Literal
 from engine.errors import EvidenceRejected, InvalidInput, NotAllowed, UnknownNode
 from engine.evidence import Accepted, write_evidence
 from engine.ids import new_id, require
-from engine.ingest import write_version
+from engine.ingest import open_source, write_version
 from engine.inputs import checked_text
 from engine.origins import resolve, write_merged
 from engine.planning import Plan
@@ -21,22 +21,18 @@ from engine.segmentation import fragments
 from engine.store.claims import fetch_claims
 from engine.store.commit import ChangeSet
 from engine.store.snapshot import Snapshot
-from engine.store.sources import fetch_sources, fragment_spans, sources_with_text, version_text
+from engine.store.sources import fragment_spans, sources_with_text, version_text
 from engine.store.structure import claims_quoting
 
 
-def known_source(snap: Snapshot, source_id: str) -> Source:
-    """Return a source that may get new versions and evidence.
+def rewritable(snap: Snapshot, source_id: str) -> Source:
+    """Return a source that may get a new version.
 
     Raises:
         UnknownNode: there is none with this id.
         NotAllowed: it was withdrawn, or is a human.
     """
-    source = fetch_sources(snap, [require(source_id, "Source")]).get(source_id)
-    if source is None:
-        raise UnknownNode(f"There is no source {source_id} in this workspace.")
-    if source.status == "withdrawn":
-        raise NotAllowed(f"{quoted(source.name)} was withdrawn. Undo the withdrawal first.")
+    source = open_source(snap, source_id)
     if source.kind == "human":
         raise NotAllowed(f"{quoted(source.name)} is a person; correct what they said instead.")
     return source
@@ -86,7 +82,7 @@ class NewVersion:
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
         """A text that is the newest version already changes nothing."""
-        source = known_source(snap, self.source_id)
+        source = rewritable(snap, self.source_id)
         newest = source.versions[-1]
         change = ChangeSet(revision)
         version_id = newest.id
@@ -129,7 +125,7 @@ class Reanchoring:
         Raises:
             EvidenceRejected: a quote does not stand in the newest version.
         """
-        source = known_source(snap, self.source_id)
+        source = rewritable(snap, self.source_id)
         version_id = source.versions[-1].id
         text = Quotes(version_text(snap, version_id))
         places = fragment_spans(snap, version_id)

@@ -82,26 +82,27 @@ class WorkspaceView:
 
     def claim(self, claim_id: str) -> Claim:
         """Return a claim; UnknownNode when there is none with this id."""
-        return self._one(fetch_claims, claim_id, "Claim")
+        return self._one(self._snapshot(), fetch_claims, claim_id, "Claim")
 
     def decision(self, decision_id: str) -> Decision:
         """Return a decision; UnknownNode when there is none with this id."""
-        return self._one(fetch_decisions, decision_id, "Decision")
+        return self._one(self._snapshot(), fetch_decisions, decision_id, "Decision")
 
     def action(self, action_id: str) -> Action:
         """Return an action; UnknownNode when there is none with this id."""
-        return self._one(fetch_actions, action_id, "Action")
+        return self._one(self._snapshot(), fetch_actions, action_id, "Action")
 
     def source(self, source_id: str) -> Source:
         """Return a source with its versions; UnknownNode when there is none with this id."""
-        return self._one(fetch_sources, source_id, "Source")
+        return self._one(self._snapshot(), fetch_sources, source_id, "Source")
 
     def correction(self, correction_id: str) -> Correction:
         """Return a correction; UnknownNode when there is none with this id."""
-        return self._one(fetch_corrections, correction_id, "Correction")
+        return self._one(self._snapshot(), fetch_corrections, correction_id, "Correction")
 
-    def _one(self, fetch: Callable[[Snapshot, list[str]], dict[str, T]], node_id: str, kind: str) -> T:
-        found = fetch(self._snapshot(), [require(node_id, kind)])
+    def _one(self, snap: Snapshot, fetch: Callable[[Snapshot, list[str]], dict[str, T]], node_id: str, kind: str) -> T:
+        """Every read of several queries keeps to one snapshot: a live workspace may move on between them."""
+        found = fetch(snap, [require(node_id, kind)])
         if node_id not in found:
             raise UnknownNode(f"There is no {kind.lower()} {node_id} in this workspace.")
         return found[node_id]
@@ -161,8 +162,9 @@ class WorkspaceView:
 
         Corrections that were made together are shown together.
         """
-        correction = self.correction(correction_id)
-        together = [k for k in all_corrections(self._snapshot()) if k.revision == correction.revision]
+        snap = self._snapshot()
+        correction = self._one(snap, fetch_corrections, correction_id, "Correction")
+        together = [k for k in all_corrections(snap) if k.revision == correction.revision]
         before = Snapshot(self._database, self._graph, self.id, correction.revision - 1)
         return work_out_request(before, request_made(together)).preview.impact
 
@@ -179,7 +181,7 @@ class WorkspaceView:
         snap = self._snapshot()
         fragment_id = node_id
         if kind_of(node_id) != "SourceFragment":
-            claim = self.claim(node_id)
+            claim = self._one(snap, fetch_claims, node_id, "Claim")
             if not claim.evidence:
                 raise UnknownNode(f"{node_id} follows from other claims and has no text of its own; read its premises.")
             fragment_id = next((e for e in claim.evidence if e.standing), claim.evidence[0]).fragment_id
@@ -191,7 +193,7 @@ class WorkspaceView:
     def text(self, source_id: str, version_id: str | None = None) -> SourceText:
         """Return the exact text of a source's newest version (or the one named), and the claims that quote it."""
         snap = self._snapshot()
-        source = self.source(source_id)
+        source = self._one(snap, fetch_sources, source_id, "Source")
         versions = [version.id for version in source.versions]
         wanted = versions[-1] if version_id is None else version_id
         if wanted not in versions:
@@ -206,10 +208,11 @@ class WorkspaceView:
 
     def rejected(self, source_id: str) -> list[Rejection]:
         """Return every proposal for a source that was rejected, oldest first, each with its reason."""
-        self.source(source_id)
+        snap = self._snapshot()
+        self._one(snap, fetch_sources, source_id, "Source")
         return [
             Rejection.model_validate(rejection)
-            for _, rejected, _ in rejections(self._snapshot(), source_id)
+            for _, rejected, _ in rejections(snap, source_id)
             for rejection in json.loads(rejected)
         ]
 

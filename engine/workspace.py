@@ -87,7 +87,8 @@ class Workspace(WorkspaceView):
 
         Columns: id, kind, title, before, after; a node that was not there is `absent`.
         """
-        return comparison.compare(self.at(before), self if after is None else self.at(after))
+        now = self.revision if after is None else after
+        return comparison.compare(self.at(before), self.at(now))
 
     def _change(self, planner: Planner) -> tuple[Plan, int]:
         with self._turn:

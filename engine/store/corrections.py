@@ -23,10 +23,6 @@ _OF_CLAIM: Final = (
     "MATCH (c:Claim) WHERE c.id IN $ids MATCH (k:Correction)-[e:CORRECTS]->(c) "
     f"WHERE e.born <= $r RETURN c.id, k.id, e.role, {LIFE_K}"
 )
-_MAKING: Final = (
-    "MATCH (c:Claim) WHERE c.id IN $ids MATCH (k:Correction)-[e:REPLACES_WITH]->(c) "
-    "WHERE e.born <= $r RETURN c.id, k.id"
-)
 _BY_KEY: Final = (
     "MATCH (k:Correction) WHERE k.request_key IN $ids AND k.born <= $r "
     f"RETURN k.request_key, k.id, {LIFE_K} ORDER BY k.born"
@@ -94,11 +90,6 @@ def corrections_of(snap: Snapshot, claims: Iterable[str]) -> dict[str, list[tupl
     for group in found.values():
         group.sort(key=lambda entry: (entry[2].born, entry[0]))
     return found
-
-
-def correction_that_made(snap: Snapshot, claims: Iterable[str]) -> dict[str, str]:
-    """Return the correction that each replacement claim comes from."""
-    return dict(snap.rows_for(_MAKING, claims))
 
 
 def corrections_by_request(snap: Snapshot, keys: Iterable[str]) -> dict[str, str]:

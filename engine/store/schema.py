@@ -69,7 +69,6 @@ KEYS: Final = (
     # sources
     "origin",
     "origins",
-    "declared_origin",
     "copy_of",
     "media_type",
     "sha256",
