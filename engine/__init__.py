@@ -18,6 +18,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.correction_records import (
+        Caller,
+        Correction,
+        CorrectionHit,
+        CorrectionPage,
+        CorrectionStats,
+        EvalCase,
+        ImportReport,
+        Invalidation,
+        Learning,
+        RecordPreview,
+        RejectedRow,
+    )
+    from engine.embeddings import Embedder
     from engine.errors import (
         DatabaseUnavailable,
         EvidenceRejected,
@@ -29,6 +43,7 @@ if TYPE_CHECKING:
         UnknownWorkspace,
         WorkbenchError,
     )
+    from engine.notices import Notice
     from engine.product import ProductEdge, ProductGraph, ProductNode
     from engine.records import (
         Action,
@@ -37,7 +52,6 @@ if TYPE_CHECKING:
         Claim,
         ClaimChange,
         ClaimHit,
-        Correction,
         Decision,
         Effect,
         Evidence,
@@ -68,13 +82,19 @@ if TYPE_CHECKING:
     from engine.workspace import Workspace
 
 _HOME = {
+    "engine.correction_records": (
+        "Caller", "Correction", "CorrectionHit", "CorrectionPage", "CorrectionStats", "EvalCase", "ImportReport",
+        "Invalidation", "Learning", "RecordPreview", "RejectedRow",
+    ),
+    "engine.embeddings": ("Embedder",),
+    "engine.notices": ("Notice",),
     "engine.errors": (
         "DatabaseUnavailable", "EvidenceRejected", "InvalidInput", "ModelUnavailable", "NotAllowed",
         "StalePreview", "UnknownNode", "UnknownWorkspace", "WorkbenchError",
     ),
     "engine.product": ("ProductEdge", "ProductGraph", "ProductNode"),
     "engine.records": (
-        "Action", "Answer", "Applied", "Claim", "ClaimChange", "ClaimHit", "Correction", "Decision", "Effect",
+        "Action", "Answer", "Applied", "Claim", "ClaimChange", "ClaimHit", "Decision", "Effect",
         "Evidence", "Explanation", "Fragment", "Impact", "IngestReport", "Justification",
         "MovedQuote", "Preview", "ProposedClaim", "Reaffirm", "Reason", "Rebase", "Refusal", "Rejection", "Source",
         "SourceReplacement", "SourceText", "SourceVersion", "Step", "Withdraw", "WorkspaceInfo",
@@ -89,24 +109,34 @@ __all__ = [
     "Action",
     "Answer",
     "Applied",
+    "Caller",
     "Claim",
     "ClaimChange",
     "ClaimHit",
     "Correction",
+    "CorrectionHit",
+    "CorrectionPage",
+    "CorrectionStats",
     "DatabaseUnavailable",
     "Decision",
     "Effect",
+    "Embedder",
+    "EvalCase",
     "Evidence",
     "EvidenceRejected",
     "Explanation",
     "Fragment",
     "Impact",
+    "ImportReport",
     "IngestReport",
     "InvalidInput",
+    "Invalidation",
     "Justification",
+    "Learning",
     "ModelUnavailable",
     "MovedQuote",
     "NotAllowed",
+    "Notice",
     "Preview",
     "ProductEdge",
     "ProductGraph",
@@ -115,7 +145,9 @@ __all__ = [
     "Reaffirm",
     "Reason",
     "Rebase",
+    "RecordPreview",
     "Refusal",
+    "RejectedRow",
     "Rejection",
     "Source",
     "SourceReplacement",
@@ -140,7 +172,7 @@ def __getattr__(name: str) -> Any:
         return import_module("engine.workbench").open_workbench
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
-    if name in ("rules", "samples"):
+    if name in ("eval_exports", "evals", "rules", "samples"):
         return import_module(f"engine.{name}")
     raise AttributeError(f"module 'engine' has no attribute {name!r}")
 

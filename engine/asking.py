@@ -8,6 +8,7 @@ from typing import Final
 
 from engine.agents import Analyst, Coordinator, Proposal, RuleAnalyst, RuleCoordinator
 from engine.decisions import premises, request_key, write_action, write_decision
+from engine.entries import party
 from engine.errors import InvalidInput
 from engine.evidence_log import EvidenceLog
 from engine.ids import new_id
@@ -15,6 +16,8 @@ from engine.inputs import checked_text
 from engine.planning import Plan, born, now
 from engine.reasons import counted, join, shorten
 from engine.records import Refusal
+from engine.reminders import ANALYST, COORDINATOR
+from engine.runs import write_shown
 from engine.store.commit import ChangeSet
 from engine.store.snapshot import Snapshot
 
@@ -40,6 +43,7 @@ class Asking:
 
     def consider(self) -> None:
         """Let the Analyst look, hand over, let the Coordinator review."""
+        self.log.search_corrections(ANALYST, self.question)
         proposed = self.analyst.analyse(self.question, self.log)
         self.log.note(
             self.analyst.name,
@@ -48,6 +52,7 @@ class Asking:
             to=self.coordinator.name,
             because=proposed.because,
         )
+        self.log.search_corrections(COORDINATOR, self.question)
         self.proposal = self.coordinator.review(self.question, proposed, self.log)
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
@@ -81,7 +86,7 @@ class Asking:
                 request_key=request_key("ask", run_id),
                 **born(revision, "needs_review", False),
             )
-        self._write_run(change, run_id, decision_id, actions, text, cited, refused)
+        self._write_run(snap, change, run_id, decision_id, actions, text, cited, refused)
         outcome = f"cited {counted(len(cited), 'claim')}" if cited else "found no source-backed answer"
         return Plan(
             change,
@@ -109,6 +114,7 @@ class Asking:
 
     def _write_run(
         self,
+        snap: Snapshot,
         change: ChangeSet,
         run_id: str,
         decision_id: str,
@@ -127,9 +133,13 @@ class Asking:
             answer=text,
             allowed=json.dumps(cited),
             refused=json.dumps([refusal.model_dump() for refusal in refused], ensure_ascii=False),
+            agent=ANALYST,
+            agent_key=party("agent", ANALYST),
+            tenant_key=party("tenant", None),
             at=now(),
             born=revision,
         )
+        write_shown(snap, change, run_id, list(self.log.shown), text)
         change.link("MADE_BY", ("Decision", decision_id), ("AgentRun", run_id))
         for action in actions:
             change.link("MADE_BY", ("Action", action), ("AgentRun", run_id))

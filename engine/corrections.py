@@ -7,22 +7,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
+from engine.correction_records import Correction
 from engine.effects import impact_of
+from engine.entries import Entry, audience, claim_statements, index_text, party
 from engine.errors import InvalidInput, NotAllowed, StalePreview, UnknownNode
 from engine.humans import Human
-from engine.ids import digest, new_id, require
-from engine.impact import Change, Outcome, Reach, assess
+from engine.ids import digest, kind_of, new_id, require
+from engine.impact import OPEN, Change, Outcome, Reach, assess
 from engine.inputs import STATEMENT_LIMIT, checked_text, optional_text, statement_key
+from engine.learnings import (
+    Contradiction,
+    Doubt,
+    Found,
+    changed_words,
+    invalidations,
+    restore,
+    told,
+    write_invalidations,
+)
 from engine.planning import Plan, born, now, write_outcome
 from engine.reasons import counted, join, quoted, shorten
-from engine.records import Claim, ClaimChange, Correction, Impact, Preview
+from engine.records import Claim, ClaimChange, Impact, Preview
 from engine.stale import differences
+from engine.states import State
 from engine.store.claims import fetch_claims
 from engine.store.commit import ChangeSet
-from engine.store.corrections import correction_lives, corrections_by_request, fetch_corrections, undone_at
+from engine.store.corrections import (
+    correction_lives,
+    corrections_by_request,
+    corrections_of,
+    fetch_corrections,
+    undone_at,
+)
 from engine.store.history import event
 from engine.store.snapshot import Snapshot
 from engine.store.sources import fetch_sources, source_lives
@@ -42,6 +61,7 @@ class Request:
     changes: tuple[ClaimChange, ...] = ()
     source_id: str | None = None
     undo: str | None = None
+    tenant_id: str | None = None
 
     @property
     def kind(self) -> str:
@@ -66,6 +86,8 @@ class Assessment:
     preview: Preview
     undoing: Undoing | None = None
     keys: list[str] = field(default_factory=list)
+    invalidated: list[Found] = field(default_factory=list)
+    """Each with what was corrected (a claim or a source) in the place of a correction, which is yet to be made."""
 
 
 def request_for(changes: Sequence[tuple[str, str | None]]) -> Request:
@@ -105,8 +127,10 @@ def request_made(corrections: Sequence[Correction]) -> Request:
     return Request(changes=tuple(ClaimChange(claim_id=str(k.claim_id), statement=k.statement) for k in corrections))
 
 
-def work_out_request(snap: Snapshot, request: Request) -> Assessment:
+def work_out_request(snap: Snapshot, request: Request, contradiction: Contradiction | None = None) -> Assessment:
     """Work out what a request would do to the workspace as of `snap`. Changes nothing.
+
+    With `contradiction`, also which learnings say what it finds wrong.
 
     Raises:
         UnknownNode: it names what is not there.
@@ -149,6 +173,7 @@ def work_out_request(snap: Snapshot, request: Request) -> Assessment:
         claim_revision = max(claim.revision for claim in claims.values())
         keys = [_request_key(c, reach.lives[c.claim_id].changed(snap.revision)) for c in request.changes]
     first = request.changes[0] if request.changes else None
+    invalidated = [] if undoing else _invalidated(snap, request, outcome, claims, contradiction)
     preview = Preview(
         kind=request.kind,  # type: ignore[arg-type]
         claim=claims.get(first.claim_id) if first else next(iter(claims.values()), None),
@@ -162,9 +187,39 @@ def work_out_request(snap: Snapshot, request: Request) -> Assessment:
         claim_revision=claim_revision,
         digest="",
         impact=impact_of(snap, reach, change, outcome),
+        invalidates=[found.shown for found in invalidated],
+        invalidate_contradicted=contradiction is not None,
     )
     preview = preview.model_copy(update={"digest": shown_digest(preview)})
-    return Assessment(request, reach, change, outcome, preview, undoing, keys)
+    return Assessment(request, reach, change, outcome, preview, undoing, keys, invalidated)
+
+
+def _invalidated(
+    snap: Snapshot,
+    request: Request,
+    outcome: Outcome,
+    claims: dict[str, Claim],
+    contradiction: Contradiction | None,
+) -> list[Found]:
+    first = request.source_id or request.changes[0].claim_id
+    changed = {change.claim_id: change.statement for change in request.changes}
+    lost = {
+        name: name if name in changed else first
+        for name, fate in outcome.fates.items()
+        if kind_of(name) != "Action" and not (fate.after.supported and fate.after.status in OPEN)
+    }
+    doubts = [
+        Doubt(
+            claim_id,
+            None,
+            None,
+            claims[claim_id].statement,
+            request.tenant_id,
+            words=changed_words(claims[claim_id].statement, statement),
+        )
+        for claim_id, statement in changed.items()
+    ]
+    return invalidations(snap, doubts, lost, contradiction)
 
 
 def shown_digest(preview: Preview) -> str:
@@ -195,6 +250,7 @@ class Applying:
     preview: Preview
     reviewer: str = ""
     reason: str = ""
+    contradiction: Contradiction | None = None
 
     def __post_init__(self) -> None:
         for value, what, limit in (
@@ -219,7 +275,7 @@ class Applying:
         if done:
             return Plan(change, request.kind, result=done)
         try:
-            now_shown = work_out_request(snap, request)
+            now_shown = work_out_request(snap, request, self.contradiction)
         except (NotAllowed, UnknownNode) as error:
             raise self._stale(snap, str(error)) from error
         if now_shown.preview.digest != self.preview.digest:
@@ -294,7 +350,7 @@ class Unmaking:
 def already_done(snap: Snapshot, preview: Preview) -> list[str]:
     """Return the corrections that carried out this very preview's request, if it was carried out."""
     if preview.kind == "undo":
-        undone = [k.id for k in fetch_corrections(snap, preview.undoes).values() if k.status == "undone"]
+        undone = [k.id for k in fetch_corrections(snap, preview.undoes).values() if k.status == "reverted"]
         return undone if len(undone) == len(preview.undoes) else []
     if preview.kind == "withdraw":
         wanted = [[digest("withdraw", str(preview.source_id), str(preview.claim_revision))]]
@@ -311,12 +367,24 @@ def already_done(snap: Snapshot, preview: Preview) -> list[str]:
     return done if len(done) == len(wanted) else []
 
 
-def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, reviewer: str, reason: str) -> Plan:
-    """Write a request that was worked out for this very revision."""
+def write_request(
+    snap: Snapshot,
+    change: ChangeSet,
+    assessed: Assessment,
+    reviewer: str,
+    reason: str,
+    *,
+    entry: Entry | None = None,
+    existing: str | None = None,
+) -> Plan:
+    """Write a request that was worked out for this very revision.
+
+    `entry` is the record that asked for it, where one did; `existing` the correction that waited for it.
+    """
     request = assessed.request
     who = reviewer or ANONYMOUS
     write_outcome(change, assessed.reach, assessed.outcome)
-    facts = {"impact": assessed.preview.impact}
+    facts: dict[str, Any] = {"impact": assessed.preview.impact, "invalidated": assessed.invalidated}
     counts = assessed.preview.impact.counts
     brings = join(
         [
@@ -331,15 +399,17 @@ def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, revie
             if counts[tier]
         ]
     )
-    brings = f" ({brings})" if brings else ""
+    brings = (f" ({brings})" if brings else "") + told(assessed.invalidated)
     if assessed.undoing is not None:
         write_undoing(snap, change, assessed.undoing)
         ids = [correction.id for correction in assessed.undoing.corrections]
+        restore(snap, change, ids)
         summary = f"Undid {counted(len(ids), 'correction')}{brings}."
         return Plan(change, "undo", summary, who, reason, ids[0], ids, facts)
     if request.source_id is not None:
         source = fetch_sources(snap, [request.source_id])[request.source_id]
         correction = _correction(change, "withdraw", source.name, None, who, reason, assessed.keys[0])
+        _invalidate(snap, change, assessed, {request.source_id: correction})
         lives = source_lives(snap)
         state = lives[request.source_id].at(snap.revision)
         change.move("Source", request.source_id, lives[request.source_id], state._replace(status="withdrawn"))
@@ -349,21 +419,26 @@ def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, revie
         summary = f"Withdrew {quoted(source.name)}{brings}."
         return Plan(change, "withdraw", summary, who, reason, correction, [correction], facts)
     claims = {claim.id: claim for claim in assessed.preview.claims}
-    made = []
+    made: dict[str, str] = {}
     human: Human | None = None
     for asked, key in zip(request.changes, assessed.keys, strict=True):
         old = claims[asked.claim_id]
         if asked.statement is None:
-            correction = _correction(change, "retract", old.statement, None, who, reason, key)
+            correction = _correction(change, "retract", old.statement, None, who, reason, key, entry, existing)
         else:
             human = human or Human.find(snap, change, who)
-            correction = _correction(change, "correct", old.statement, asked.statement, who, reason, key)
+            correction = _correction(
+                change, "correct", old.statement, asked.statement, who, reason, key, entry, existing
+            )
             replacement, fragment = human.states(change, asked.statement)
             change.link("SUPERSEDES", ("Claim", replacement), ("Claim", old.id))
             change.link("REPLACES_WITH", ("Correction", correction), ("Claim", replacement))
             change.link("SAYS", ("Correction", correction), ("SourceFragment", fragment))
         change.link("CORRECTS", ("Correction", correction), ("Claim", old.id), role="corrected")
-        made.append(correction)
+        made[asked.claim_id] = correction
+    if existing is not None:
+        change.move("Correction", existing, correction_lives(snap, [existing])[existing], State("applied"))
+    _invalidate(snap, change, assessed, made)
     first = request.changes[0]
     what = quoted(claims[first.claim_id].statement)
     if len(made) > 1:
@@ -372,21 +447,62 @@ def write_request(snap: Snapshot, change: ChangeSet, assessed: Assessment, revie
         summary = f"Retracted {what}{brings}."
     else:
         summary = f"Corrected {what} to {quoted(first.statement)}{brings}."
-    return Plan(change, request.kind, summary, who, reason, made[0], made, facts)
+    ids = list(made.values())
+    return Plan(change, request.kind, summary, who, reason, ids[0], ids, facts)
+
+
+def _invalidate(snap: Snapshot, change: ChangeSet, assessed: Assessment, made: dict[str, str]) -> None:
+    """Write the invalidations, now that the corrections have ids."""
+    found = [replace(found, correction_id=made[found.correction_id]) for found in assessed.invalidated]
+    assessed.invalidated[:] = found
+    write_invalidations(snap, change, found)
 
 
 def _correction(
-    change: ChangeSet, kind: str, original: str, statement: str | None, who: str, reason: str, key: str
+    change: ChangeSet,
+    kind: str,
+    original: str,
+    statement: str | None,
+    who: str,
+    reason: str,
+    key: str,
+    entry: Entry | None = None,
+    existing: str | None = None,
 ) -> str:
-    return change.create(
-        "Correction",
-        new_id("Correction"),
-        kind=kind,
-        text=original,
-        statement=statement,
-        reviewer=who,
-        reason=reason,
-        at=now(),
-        request_key=key,
-        **born(change.revision, "applied"),
-    )
+    if entry is not None:
+        record = entry.properties()
+    else:
+        # What everybody who uses this memory may learn from.
+        record = {
+            "scope": "global",
+            "author_kind": "human",
+            "audience": audience("global", None, None, None),
+            "tenant_key": party("tenant", None),
+            "terms": index_text(None, None, original, statement, reason, None),
+        }
+    props = {
+        "kind": kind,
+        "text": original,
+        "statement": statement,
+        "reviewer": who,
+        "reason": reason,
+        "request_key": key,
+    }
+    if existing is not None:
+        change.update("Correction", existing, **{k: v for k, v in props.items() if v is not None})
+        return existing
+    when = now()
+    made = {**record, **props, "at": when, "day": when[:10]}
+    return change.create("Correction", new_id("Correction"), **made, **born(change.revision, "applied"))
+
+
+def replacement_made(snap: Snapshot, claim: Claim, entry: Entry) -> str | None:
+    """Return the correction that made of a claim what an entry asks for, where one did."""
+    made = {k: life for k, role, life in corrections_of(snap, [claim.id]).get(claim.id, []) if role == "corrected"}
+    standing = [k for k, life in made.items() if life.at(snap.revision).status == "applied"]
+    asked = claim_statements(entry, claim.statement)
+    for correction in fetch_corrections(snap, standing).values():
+        said = correction.statement
+        if said == asked or (said is not None and asked is not None and statement_key(said) == statement_key(asked)):
+            return correction.id
+    return None

@@ -24,7 +24,11 @@ class WorkbenchError(Exception):
 
 
 class InvalidInput(WorkbenchError, ValueError):
-    """What was given cannot be used; nothing was changed."""
+    """What was given cannot be used; nothing was changed. `field` names the argument, where it is one."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class EvidenceRejected(InvalidInput):

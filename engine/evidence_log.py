@@ -9,22 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine.correction_records import Correction, CorrectionHit
 from engine.errors import UnknownNode, WorkbenchError
+from engine.prompt_section import section
+from engine.reasons import join, quoted
 from engine.records import Claim, ClaimHit, Fragment, Refusal, Step
 from engine.search import search
 from engine.store.claims import fetch_claims
 from engine.store.snapshot import Snapshot
 from engine.store.sources import fetch_fragments
+from engine.values import shown
 
 OnStep = Callable[[Step], None]
+Remind = Callable[[str, str], list[CorrectionHit]]
+"""Finds the corrections that matter for an agent (by name) and a text."""
 
 
 class EvidenceLog:
     """The tools of one run, and the record of their use."""
 
-    def __init__(self, snapshot: Callable[[], Snapshot], on_step: OnStep | None = None) -> None:
+    def __init__(
+        self, snapshot: Callable[[], Snapshot], on_step: OnStep | None = None, remind: Remind | None = None
+    ) -> None:
         self._snapshot = snapshot
         self._on_step = on_step
+        self._remind = remind
+        self.shown: dict[str, Correction] = {}
+        """The corrections that the run was shown."""
         self.steps: list[Step] = []
         self.searched: dict[str, Claim] = {}
         self.fetched: dict[str, Fragment] = {}
@@ -41,6 +52,22 @@ class EvidenceLog:
         if self._on_step is not None:
             self._on_step(step)
         return step
+
+    def search_corrections(self, agent: str, query: str) -> str:
+        """Return the corrections that matter as a section of a prompt, and remember that they were shown."""
+        hits = self._remind(agent, query) if self._remind is not None else []
+        if not hits:
+            return ""
+        corrections = [hit.correction for hit in hits]
+        self.shown |= {correction.id: correction for correction in corrections}
+        count = f"{len(hits)} correction{'' if len(hits) == 1 else 's'}"
+        self.note(
+            agent,
+            "reminded",
+            f"Was shown {count} that people made: {join([_fix(correction) for correction in corrections])}.",
+            corrections=[correction.id for correction in corrections],
+        )
+        return section(corrections)
 
     def search_claims(self, agent: str, query: str, limit: int = 10) -> list[ClaimHit]:
         """Search the current claims, and remember which were found."""
@@ -97,3 +124,8 @@ class EvidenceLog:
                 return None
             reason = f"it is {claim.status if claim.status != 'current' else 'no longer supported'} by now"
         return Refusal(id=name, reason=f"Refused: {reason}.")
+
+
+def _fix(correction: Correction) -> str:
+    wrong, right = shown(correction.original_value) or "nothing", shown(correction.corrected_value) or "nothing"
+    return f"{quoted(wrong, 40)} is {quoted(right, 40)}"

@@ -285,7 +285,7 @@ def _correction(snap: Snapshot, node_id: str) -> Explanation:
         raise UnknownNode(f"There is no correction {node_id} in this workspace.")
     happened = history.event(snap, correction.revision)
     summary = str(happened["summary"]) if happened else ""
-    undone = " It was undone since." if correction.status == "undone" else ""
+    undone = " It was undone since." if correction.status == "reverted" else ""
     why = f" Why: {correction.reason}" if correction.reason else ""
     sentence = f"{correction.reviewer}, in revision {correction.revision}: {summary}{why}{undone}"
     return _plain(
@@ -293,7 +293,7 @@ def _correction(snap: Snapshot, node_id: str) -> Explanation:
         "Correction",
         correction.statement or correction.original,
         correction.status,
-        correction.status == "applied",
+        correction.status == "active",
         sentence,
         [],
     )

@@ -46,8 +46,11 @@ class Extractor(Protocol):
     name: str
     description: str
 
-    def propose(self, text: str) -> Iterator[ProposedClaim]:
-        """Yield proposals; `hint` is where the quote is believed to stand."""
+    def propose(self, text: str, memory: str = "") -> Iterator[ProposedClaim]:
+        """Yield proposals; `hint` is where the quote is believed to stand.
+
+        `memory` is the section of a prompt with the corrections that matter for the text.
+        """
         ...
 
 
@@ -57,8 +60,12 @@ class RuleExtractor:
     name = "rules"
     description = "Rule-based: every sentence that is a statement becomes a claim. No model was used."
 
-    def propose(self, text: str) -> Iterator[ProposedClaim]:
-        """Yield the statements of `text`; headings, questions, fragments and navigation are left out."""
+    def propose(self, text: str, memory: str = "") -> Iterator[ProposedClaim]:
+        """Yield the statements of `text`; headings, questions, fragments and navigation are left out.
+
+        Rules quote and cannot be taught: what `memory` says is held against the text afterwards, as warnings.
+        """
+        del memory
         spans = sentences(text)
         repeated = Counter(text[a:b] for a, b in spans)
         seen: set[str] = set()

@@ -23,6 +23,11 @@ PREFIX: Final = {
     "AuditEvent": "t",
     "IngestRecord": "i",
     "Justification": "j",
+    "Learning": "l",
+    "Sighting": "g",
+    "Token": "o",
+    "Agent": "n",
+    "CorrectionVector": "x",
 }
 KIND: Final = {prefix: kind for kind, prefix in PREFIX.items()}
 _SHAPE: Final = re.compile(r"([a-z])_[0-9a-f]{16}", re.ASCII)

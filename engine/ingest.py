@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.errors import InvalidInput, NotAllowed, UnknownNode
 from engine.evidence import Reviewed, accept, review
@@ -16,6 +16,7 @@ from engine.origins import encode, resolve, write_merged
 from engine.planning import Plan, born
 from engine.reasons import counted, shorten
 from engine.records import ProposedClaim, Rejection, Source, SourceKind, Span
+from engine.reminders import Reminders
 from engine.segmentation import fragments
 from engine.store.claims import claims_of_version, fetch_claims
 from engine.store.commit import ChangeSet
@@ -43,6 +44,7 @@ class Outcome:
     unchanged: bool
     notes: list[str]
     extractor: str | None
+    shown: list[str] = field(default_factory=list)
 
 
 def default_name(text: str) -> str:
@@ -63,7 +65,9 @@ class NewText:
         copy_of: str | None,
         derived_from: list[str] | None,
         extractor: Extractor | None,
+        reminders: Reminders | None = None,
     ) -> None:
+        self.reminders = reminders or Reminders()
         self.text = checked_text(text)
         self.name = checked_text(name, "name", NAME_LIMIT) if name is not None else default_name(text)
         self.kind = kind
@@ -79,7 +83,11 @@ class NewText:
     def reviewed(self) -> Reviewed:
         """The extractor's proposals after the rules."""
         if self._reviewed is None:
-            self._reviewed = review(self.text, self.extractor.propose(self.text)) if self.extractor else Reviewed()
+            self._reviewed = (
+                review(self.text, self.extractor.propose(self.text, self.reminders.section))
+                if self.extractor
+                else Reviewed()
+            )
         return self._reviewed
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
@@ -116,7 +124,9 @@ class NewText:
         taken = accept(snap, change, source_id, version_id, places, self.reviewed.accepted, "extracted")
         rejected = [*self.reviewed.rejected, *taken.rejected]
         extractor = self.extractor.name if self.extractor else None
-        write_record(change, source_id, version_id, extractor, rejected)
+        record = write_record(change, source_id, version_id, extractor, rejected)
+        self.reminders.write(change, record)
+        notes += self.reminders.warnings(self.text)
         return Plan(
             change,
             "ingest",
@@ -131,6 +141,7 @@ class NewText:
                 False,
                 notes + taken.notes,
                 extractor,
+                [correction.id for correction in self.reminders.corrections],
             ),
         )
 
@@ -276,8 +287,8 @@ def write_record(
     extractor: str | None,
     rejected: Sequence[Rejection],
     record_id: str | None = None,
-) -> None:
-    """Keep what was rejected, and by whom it was proposed."""
+) -> str:
+    """Keep what was rejected, and by whom it was proposed. Return the record's id."""
     record = change.create(
         "IngestRecord",
         record_id or new_id("IngestRecord"),
@@ -288,3 +299,4 @@ def write_record(
         born=change.revision,
     )
     change.link("INGESTED", ("IngestRecord", record), ("SourceVersion", version_id))
+    return record

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from pydantic import Field
 
 from engine.layout import positions
-from engine.records import NodeKind, Record
+from engine.record import Record
+from engine.records import NodeKind
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
@@ -44,12 +45,12 @@ FILLS: Final[dict[str, tuple[str, str]]] = {
     "Action": ("#8fd0ac", "#1f7a4d"),
     "Correction": ("#f3c56b", "#96690a"),
 }
-GONE: Final = frozenset({"superseded", "retracted", "withdrawn", "undone", "cancelled", "unsupported"})
+GONE: Final = frozenset({"superseded", "retracted", "withdrawn", "reverted", "cancelled", "unsupported"})
 MARKS: Final[dict[str, str]] = {
     "superseded": "✗ superseded",
     "retracted": "✗ retracted",
     "withdrawn": "✗ withdrawn",
-    "undone": "✗ undone",
+    "reverted": "✗ reverted",
     "cancelled": "✗ cancelled",
     "unsupported": "∅ no support",
     "needs_review": "⚠ needs review",

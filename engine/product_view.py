@@ -7,7 +7,7 @@ from engine.product import ProductEdge, ProductGraph, ProductNode
 from engine.store.product import Seen, all_edges, all_nodes, edges_around, is_seen, some_nodes
 from engine.store.snapshot import Snapshot
 
-GONE = {"superseded", "retracted", "withdrawn", "undone", "cancelled"}
+GONE = {"superseded", "retracted", "withdrawn", "reverted", "pending", "cancelled"}
 DOWNWARD = {"STATES", "SUPPORTS", "LEADS_TO"}
 Edges = set[tuple[str, str, str]]
 

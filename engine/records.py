@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from engine.correction_records import Correction, Invalidation
+from engine.record import GIVEN, Record
 
 NodeKind: TypeAlias = Literal["Source", "Claim", "Decision", "Action", "Correction"]
 ClaimStatus: TypeAlias = Literal["current", "superseded", "retracted"]
@@ -17,20 +20,9 @@ DecisionStatus: TypeAlias = Literal["standing", "needs_review", "superseded", "w
 ActionStatus: TypeAlias = Literal["proposed", "held", "done", "cancelled"]
 SourceStatus: TypeAlias = Literal["active", "withdrawn"]
 SourceKind: TypeAlias = Literal["document", "message", "agent", "human"]
-CorrectionKind: TypeAlias = Literal["correct", "retract", "withdraw"]
 Span: TypeAlias = tuple[int, int]
 Because: TypeAlias = list["str | list[str]"]
 """Alternatives: a node id (that one suffices), or a list of node ids (all of them are needed)."""
-
-
-GIVEN: Any = ...
-"""Stands for an argument that must be given: pydantic, not Python, says when it is missing."""
-
-
-class Record(BaseModel):
-    """The base of every record: frozen, strict about unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 # --- evidence and claims ------------------------------------------------------------------------------------
@@ -184,23 +176,6 @@ class SourceText(Record):
     quoted: list[Claim]
 
 
-class Correction(Record):
-    """A human's fix: what was wrong, what is right, why, by whom, when."""
-
-    id: str
-    kind: CorrectionKind
-    status: Literal["applied", "undone"]
-    claim_id: str | None
-    replacement_id: str | None
-    source_id: str | None
-    original: str
-    statement: str | None
-    reviewer: str
-    reason: str
-    at: datetime
-    revision: int
-
-
 # --- what comes back from building --------------------------------------------------------------------------
 
 
@@ -216,6 +191,8 @@ class IngestReport(Record):
     unchanged: bool = False
     extractor: str | None = None
     notes: list[str] = Field(default_factory=list)
+    shown: list[str] = Field(default_factory=list)
+    """The corrections that the extractor was shown."""
 
 
 class MovedQuote(Record):
@@ -321,6 +298,8 @@ class Preview(Record):
     claim_revision: int
     digest: str
     impact: Impact
+    invalidates: list[Invalidation] = Field(default_factory=list)
+    invalidate_contradicted: bool = True
 
 
 class Applied(Record):
@@ -405,6 +384,8 @@ class Answer(Record):
     cited: list[Claim]
     refused: list[Refusal]
     trail: list[Step]
+    shown: list[str] = Field(default_factory=list)
+    """The corrections that the agents were shown."""
     agent: str
     revision: int
 

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine import explain as explaining
 from engine import product_view
+from engine.correction_memory import CorrectionsView
+from engine.correction_records import Correction
 from engine.corrections import request_made, work_out_request
 from engine.errors import InvalidInput, UnknownNode
 from engine.ids import kind_of, require
+from engine.learning_memory import LearningsView
 from engine.load_bearing import load_bearing_rows
 from engine.records import (
     Action,
     Answer,
     Claim,
     ClaimHit,
-    Correction,
     Decision,
     Explanation,
     Fragment,
@@ -29,9 +31,10 @@ from engine.records import (
     SourceText,
 )
 from engine.search import search
+from engine.services import Services
 from engine.store import history, runs
 from engine.store.claims import claim_rows, claims_of_version, fetch_claims
-from engine.store.corrections import all_corrections, fetch_corrections
+from engine.store.corrections import OF_MEMORY, fetch_corrections, memory_corrections
 from engine.store.database import Database
 from engine.store.decisions import action_rows, decision_rows, fetch_actions, fetch_decisions
 from engine.store.snapshot import Snapshot, head
@@ -56,10 +59,11 @@ T = TypeVar("T")
 class WorkspaceView:
     """A workspace as of one revision. Every read sees that revision whole."""
 
-    def __init__(self, database: Database, graph: str, workspace_id: str, revision: int) -> None:
+    def __init__(self, database: Database, graph: str, workspace_id: str, revision: int, services: Services) -> None:
         self._database = database
         self._graph = graph
         self._revision = revision
+        self._services = services
         self.id = workspace_id
 
     def __repr__(self) -> str:
@@ -77,6 +81,16 @@ class WorkspaceView:
     def name(self) -> str:
         """What people call the workspace."""
         return head(self._database, self._graph, self.id).name
+
+    @property
+    def corrections(self) -> CorrectionsView:
+        """Corrections as records: of claims, and of what agents put out."""
+        return CorrectionsView(self, self._services)
+
+    @property
+    def learnings(self) -> LearningsView:
+        """What agents and people concluded."""
+        return LearningsView(self)
 
     # One node
 
@@ -154,7 +168,7 @@ class WorkspaceView:
 
     def corrected(self, **filters: object) -> DataFrame:
         """Return one row a correction: id, kind, status, original, statement, reviewer, …; keep by keyword."""
-        rows = [correction.model_dump() for correction in all_corrections(self._snapshot())]
+        rows = [correction.model_dump() for correction in memory_corrections(self._snapshot())]
         return _frame(rows, CORRECTION_COLUMNS, filters)
 
     def impact_of(self, correction_id: str) -> Impact:
@@ -164,7 +178,9 @@ class WorkspaceView:
         """
         snap = self._snapshot()
         correction = self._one(snap, fetch_corrections, correction_id, "Correction")
-        together = [k for k in all_corrections(snap) if k.revision == correction.revision]
+        if correction.kind not in OF_MEMORY or correction.status == "pending":
+            return Impact()
+        together = [k for k in memory_corrections(snap) if k.revision == correction.revision]
         before = Snapshot(self._database, self._graph, self.id, correction.revision - 1)
         return work_out_request(before, request_made(together)).preview.impact
 
@@ -272,6 +288,7 @@ class WorkspaceView:
             cited=list(fetch_claims(snap, row["cited"]).values()),
             refused=[Refusal.model_validate(refusal) for refusal in row["refused"]],
             trail=row["steps"],
+            shown=list(runs.shown_to(snap, run_id)),
             agent=row["agent"],
             revision=row["revision"],
         )
@@ -290,7 +307,7 @@ SOURCE_COLUMNS = [
 ]  # fmt: skip
 CORRECTION_COLUMNS = [
     "id", "kind", "status", "claim_id", "replacement_id", "source_id", "original", "statement",
-    "reviewer", "reason", "at", "revision",
+    "reviewer", "reason", "created_at", "revision",
 ]  # fmt: skip
 RUN_COLUMNS = ["id", "question", "agent", "outcome", "at", "revision", "decision_id"]
 LOAD_COLUMNS = ["id", "kind", "title", "falls", "decisions", "actions", "claims"]

@@ -11,10 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from engine.errors import InvalidInput, UnknownWorkspace
+from engine.embeddings import Embedder
+from engine.errors import DatabaseUnavailable, InvalidInput, UnknownWorkspace
 from engine.inputs import NAME_LIMIT, checked_text
+from engine.learnings import THRESHOLD
+from engine.metrics import Metrics
 from engine.planning import now
 from engine.records import WorkspaceInfo
+from engine.services import Services
 from engine.store.database import Database, GraphMissing
 from engine.store.guards import graph_name
 from engine.store.schema import SCHEMA_VERSION
@@ -26,6 +30,7 @@ _CREATE: Final = (
     "MERGE (w:Workspace {id: $id}) ON CREATE SET w.name = $name, w.revision = 0, w.at = $at, "
     "w.created_at = $at, w.schema_version = $version RETURN w.id"
 )
+_UPGRADE: Final = "MATCH (w:Workspace {id: $id}) SET w.schema_version = $version RETURN w.id"
 _COUNT: Final = {label: f"MATCH (n:{label}) RETURN count(n)" for label in COUNTED}
 
 
@@ -35,6 +40,8 @@ def open_workbench(
     data_dir: str | os.PathLike[str] | None = None,
     server_binary: str | os.PathLike[str] | None = None,
     module: str | os.PathLike[str] | None = None,
+    embeddings: str | Embedder = "auto",
+    contradiction_threshold: float = THRESHOLD,
 ) -> Workbench:
     """Open a database and return the workbench on it.
 
@@ -44,6 +51,10 @@ def open_workbench(
         data_dir: the folder of the embedded database; by default one of the user's own, or
             `CORRIGENDA_DATA_DIR`. Several programs may open the same folder at once.
         server_binary, module: other binaries for the embedded database than those installed with the engine.
+        embeddings: what corrections are searched with beside their words: "auto" (an OpenAI-compatible endpoint if
+            `CORRIGENDA_EMBEDDING_MODEL` names its model, else the local model if it is installed, else none),
+            "openai", "local", "none", or an embedder of one's own.
+        contradiction_threshold: cosine from which on a learning is about the same thing as a correction.
 
     Raises:
         DatabaseUnavailable: it cannot be reached or started; the message says what to do.
@@ -51,18 +62,20 @@ def open_workbench(
     """
     if where is not None and data_dir is not None:
         raise InvalidInput("Give the URL of a server or a data folder, not both.")
+    services = Services(embeddings, contradiction_threshold)
     url = os.fspath(where) if where is not None else os.environ.get("FALKORDB_URL", "")
     if url and data_dir is None:
         if "://" not in url:
             raise InvalidInput(f"{url!r} is no URL. For a folder, say `engine.open(data_dir=...)`.")
-        return Workbench(Database.server(url), url_given=True)
+        return Workbench(Database.server(url), services, url_given=True)
     folder = Path(data_dir) if data_dir is not None else default_data_dir()
     return Workbench(
         Database.embedded(
             folder.expanduser(),
             server_binary=Path(server_binary) if server_binary is not None else None,
             module=Path(module) if module is not None else None,
-        )
+        ),
+        services,
     )
 
 
@@ -77,8 +90,9 @@ def default_data_dir() -> Path:
 class Workbench:
     """The workspaces of one database. A context manager; may be shared by threads."""
 
-    def __init__(self, database: Database, *, url_given: bool = False) -> None:
+    def __init__(self, database: Database, services: Services | None = None, *, url_given: bool = False) -> None:
         self._database = database
+        self._services = services if services is not None else Services()
         self._turns: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self.embedded = not url_given
 
@@ -103,7 +117,18 @@ class Workbench:
 
     def close(self) -> None:
         """Disconnect; an embedded database that nobody else uses stops in order."""
+        self._services.close()
         self._database.close()
+
+    @property
+    def embeddings(self) -> str:
+        """A sentence that says which embedding model is in use, or that there is none and what to do."""
+        return self._services.embeddings
+
+    @property
+    def metrics(self) -> Metrics:
+        """Counters and latencies of this process."""
+        return self._services.metrics
 
     def create_workspace(self, name: str) -> Workspace:
         """Make an empty workspace and return it; its id is a UUID made here.
@@ -138,7 +163,17 @@ class Workbench:
             UnknownWorkspace: the id is no UUID, or there is no such workspace.
         """
         checked = _checked_id(workspace_id)
-        head(self._database, graph_name(checked), checked)
+        graph = graph_name(checked)
+        made_by = head(self._database, graph, checked).schema_version
+        if made_by > SCHEMA_VERSION:
+            raise DatabaseUnavailable(
+                f"This workspace was made by a newer version (schema {made_by}; this one knows {SCHEMA_VERSION}). "
+                "Update the program."
+            )
+        if made_by < SCHEMA_VERSION:
+            # Every later version has more names and indexes; what is there stays as it is.
+            self._database.create_graph(graph)
+            self._database.write(graph, _UPGRADE, {"id": checked, "version": SCHEMA_VERSION})
         return self._workspace(checked)
 
     def delete_workspace(self, workspace_id: str) -> None:
@@ -151,7 +186,8 @@ class Workbench:
         self._database.delete_graph(graph_name(checked))
 
     def _workspace(self, workspace_id: str) -> Workspace:
-        return Workspace(self._database, graph_name(workspace_id), workspace_id, self._turns[workspace_id])
+        turn = self._turns[workspace_id]
+        return Workspace(self._database, graph_name(workspace_id), workspace_id, turn, self._services)
 
     def _info(self, workspace_id: str) -> WorkspaceInfo:
         graph = graph_name(workspace_id)

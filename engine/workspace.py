@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine import comparison, versions
 from engine.asking import Asking
+from engine.correction_memory import Corrections
+from engine.correction_records import CorrectionHit
 from engine.corrections import Applying, Request, Unmaking, request_for, work_out_request
 from engine.decisions import Decided, Derivation, Done, Justified, Planned, kept
 from engine.documents import read_document
@@ -19,6 +21,9 @@ from engine.evidence_log import EvidenceLog, OnStep
 from engine.extraction import extractor_for
 from engine.ids import kind_of
 from engine.ingest import NewText, Outcome, Submitted
+from engine.learning_memory import Learnings
+from engine.learnings import Found
+from engine.notices import Notice, NoticeKind, Subscriber
 from engine.planning import Plan, Planner, carry_out
 from engine.records import (
     Action,
@@ -37,6 +42,8 @@ from engine.records import (
     SourceReplacement,
     Withdraw,
 )
+from engine.reminders import ANALYST, EXTRACTOR, Reminders, remind
+from engine.services import Services
 from engine.settlement import Settling
 from engine.store import history
 from engine.store.claims import fetch_claims
@@ -53,9 +60,54 @@ if TYPE_CHECKING:
 class Workspace(WorkspaceView):
     """A workspace as it is now. Every change is one revision, whole or not at all."""
 
-    def __init__(self, database: Database, graph: str, workspace_id: str, turn: threading.Lock) -> None:
-        super().__init__(database, graph, workspace_id, -1)
+    def __init__(
+        self, database: Database, graph: str, workspace_id: str, turn: threading.Lock, services: Services
+    ) -> None:
+        super().__init__(database, graph, workspace_id, -1, services)
         self._turn = turn  # writers of one process take turns rather than beat each other to the next revision
+
+    @property
+    def corrections(self) -> Corrections:
+        """Corrections as records: of claims, and of what agents put out."""
+        return Corrections(self, self._services)
+
+    @property
+    def learnings(self) -> Learnings:
+        """What agents and people concluded."""
+        return Learnings(self)
+
+    def subscribe(self, subscriber: Subscriber, *kinds: str) -> Callable[[], None]:
+        """Call `subscriber` with each `Notice` of these kinds (none named: all) about this workspace.
+
+        Notices are delivered in order, after the change was committed, on another thread. What a subscriber raises
+        is logged and goes no further. Call what is returned to end it.
+        """
+
+        def mine(notice: Notice) -> None:
+            if notice.workspace_id == self.id:
+                subscriber(notice)
+
+        return self._services.notices.subscribe(mine, frozenset(kinds) or None)
+
+    def _announce(self, kind: NoticeKind, revision: int, ids: Sequence[str], detail: dict[str, object]) -> None:
+        notice = Notice(kind=kind, workspace_id=self.id, revision=revision, ids=list(ids), detail=detail)
+        self._services.notices.publish(notice)
+
+    def _announce_effects(self, plan: Plan, revision: int, applied: Sequence[str]) -> None:
+        """Tell which corrections took effect, and which learnings that invalidated."""
+        if applied:
+            impact: Impact | None = plan.facts.get("impact")
+            counts = impact.counts if impact is not None else {}
+            self._announce("memory.correction.applied", revision, applied, {"impact": counts})
+        found: Sequence[Found] = plan.facts.get("invalidated", ())
+        if found:
+            self._services.metrics.invalidated(len(found))
+            self._announce(
+                "memory.learning.invalidated",
+                revision,
+                [entry.learning.id for entry in found],
+                {"corrections": [entry.correction_id for entry in found], "why": [entry.why for entry in found]},
+            )
 
     @property
     def revision(self) -> int:
@@ -80,7 +132,7 @@ class Workspace(WorkspaceView):
             raise InvalidInput("`at` takes a revision (a whole number) or a datetime.")
         if not 0 <= revision <= snap.revision:
             raise InvalidInput(f"There is no revision {revision}; the newest is {snap.revision}.")
-        return WorkspaceView(self._database, self._graph, self.id, revision)
+        return WorkspaceView(self._database, self._graph, self.id, revision, self._services)
 
     def compare(self, before: int | datetime, after: int | datetime | None = None) -> DataFrame:
         """Return what changed between two moments (`after`: now): one row a node, with how it was and is.
@@ -95,7 +147,7 @@ class Workspace(WorkspaceView):
             return carry_out(self._database, self._graph, self.id, planner)
 
     def _as_of(self, revision: int) -> WorkspaceView:
-        return WorkspaceView(self._database, self._graph, self.id, revision)
+        return WorkspaceView(self._database, self._graph, self.id, revision, self._services)
 
     # Building memory
 
@@ -130,7 +182,10 @@ class Workspace(WorkspaceView):
         if kind not in ("document", "message", "agent"):
             raise InvalidInput("`kind` is document, message or agent; humans speak through corrections.")
         derived = list(derived_from) if derived_from else None
-        text_in = NewText(text, name, kind, origin, copy_of, derived, extractor_for(extractor))
+        chosen = extractor_for(extractor)
+        shown = self._remind(EXTRACTOR, text) if chosen is not None and isinstance(text, str) else []
+        reminders = Reminders(tuple(hit.correction for hit in shown))
+        text_in = NewText(text, name, kind, origin, copy_of, derived, chosen, reminders)
         _ = text_in.reviewed, text_in.fragments  # the slow part, before anybody has to wait for a turn
         return self._report(*self._change(text_in.plan))
 
@@ -231,6 +286,7 @@ class Workspace(WorkspaceView):
             unchanged=outcome.unchanged,
             extractor=outcome.extractor,
             notes=outcome.notes,
+            shown=outcome.shown,
         )
 
     def replace_source(self, source_id: str, text: str) -> SourceReplacement:
@@ -264,14 +320,18 @@ class Workspace(WorkspaceView):
         `on_step` is called with each step as it happens. With no evidence the decision is "No source-backed
         answer yet", marked `needs_review`, and there is no action.
         """
-        asking = Asking.with_rules(question, EvidenceLog(self._snapshot, on_step))
+        asking = Asking.with_rules(question, EvidenceLog(self._snapshot, on_step, self._remind))
         asking.consider()
         plan, revision = self._change(asking.plan)
+        self._services.metrics.ran(ANALYST)
         return self._as_of(revision).run(plan.result)
+
+    def _remind(self, agent: str, text: str) -> list[CorrectionHit]:
+        return remind(self._snapshot(), self._services.recaller, agent, text)
 
     # Correcting
 
-    def preview(self, claim_id: str, statement: str | None) -> Preview:
+    def preview(self, claim_id: str, statement: str | None, *, invalidate_contradicted: bool = True) -> Preview:
         """Return what correcting a claim with `statement` (None: retracting it) would do. Changes nothing.
 
         Raises:
@@ -279,21 +339,25 @@ class Workspace(WorkspaceView):
             NotAllowed: the claim is not current; the message names what replaced it.
             InvalidInput: the statement is empty, or what the claim says already.
         """
-        return work_out_request(self._snapshot(), request_for([(claim_id, statement)])).preview
+        return self._worked_out(request_for([(claim_id, statement)]), invalidate_contradicted)
 
     def preview_several(self, changes: Mapping[str, str | None]) -> Preview:
         """Return what correcting several claims at once would do: id → statement, or None to retract."""
         if not isinstance(changes, Mapping):
             raise InvalidInput("`preview_several` takes a mapping: claim id → statement, or None to retract.")
-        return work_out_request(self._snapshot(), request_for(list(changes.items()))).preview
+        return self._worked_out(request_for(list(changes.items())))
 
     def preview_withdrawal(self, source_id: str) -> Preview:
         """Return what withdrawing a source would do: every claim that rests on it alone is retracted."""
-        return work_out_request(self._snapshot(), Request(source_id=source_id)).preview
+        return self._worked_out(Request(source_id=source_id))
 
     def preview_undo(self, correction_id: str) -> Preview:
         """Return what undoing a correction would do; `undoes` lists it and those that go with it."""
-        return work_out_request(self._snapshot(), Request(undo=correction_id)).preview
+        return self._worked_out(Request(undo=correction_id))
+
+    def _worked_out(self, request: Request, invalidate_contradicted: bool = True) -> Preview:
+        contradiction = self._services.contradiction(invalidate_contradicted)
+        return work_out_request(self._snapshot(), request, contradiction).preview
 
     def apply(self, preview: Preview, reviewer: str = "", reason: str = "") -> Applied:
         """Make the change that a preview showed, as one revision.
@@ -306,7 +370,16 @@ class Workspace(WorkspaceView):
         """
         if not isinstance(preview, Preview):
             raise InvalidInput("`apply` takes what `ws.preview` returned.")
-        return self._applied(*self._change(Applying(preview, reviewer, reason).plan))
+        contradiction = self._services.contradiction(preview.invalidate_contradicted)
+        with self._services.metrics.timed("apply_correction"):
+            plan, revision = self._change(Applying(preview, reviewer, reason, contradiction).plan)
+        applied = self._applied(plan, revision)
+        if not applied.already_applied:
+            if preview.kind != "undo":
+                self._services.metrics.corrected(None, "human", len(applied.corrections))
+                self._announce("memory.correction.recorded", revision, plan.result, {"created": len(plan.result)})
+            self._announce_effects(plan, revision, [] if preview.kind == "undo" else plan.result)
+        return applied
 
     def undo(self, correction_id: str, reviewer: str = "", reason: str = "") -> Applied:
         """Undo a correction, with those that corrected its replacement later, as one revision.
@@ -325,7 +398,7 @@ class Workspace(WorkspaceView):
         corrections = list(fetch_corrections(snap, plan.result).values())
         first = corrections[0]
         already = plan.change.empty
-        undone = first.status == "undone"
+        undone = first.status == "reverted"
         if already:
             revision = correction_lives(snap, [first.id])[first.id].changed(revision) if undone else first.revision
         if "impact" in plan.facts:

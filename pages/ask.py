@@ -10,6 +10,7 @@ from pages.parts.evidence_view import show_evidence
 from pages.parts.words import counted, plain, short, status
 
 STEP_ICONS = {
+    "reminded": ":material/history_edu:",
     "searched": ":material/search:",
     "fetched": ":material/article:",
     "proposed": ":material/lightbulb:",

@@ -44,7 +44,7 @@ def test_a_correction_is_evidence_and_inherits_nothing(ws: engine.Workspace, cla
     assert ws.action(action.id).status == "held"
     correction = ws.correction(applied.correction.id)
     assert (correction.original, correction.statement) == ("The launch is on 12 June.", "The launch is on 3 July.")
-    assert (correction.reviewer, correction.reason, correction.status) == ("Ana", "Moved by the board", "applied")
+    assert (correction.reviewer, correction.reason, correction.status) == ("Ana", "Moved by the board", "active")
     assert applied.revision == preview.workspace_revision + 1 == ws.revision
 
 

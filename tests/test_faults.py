@@ -608,7 +608,7 @@ def test_somebody_else_s_change_is_not_taken_for_one_s_own(
     """The write is lost, and another process makes the next revision: ours is planned again, and made once."""
     (claim,) = claims("The sky is blue.")
     preview = ws.preview(claim, "The sky is grey.")
-    other = engine.Workspace(wb._database, ws._graph, ws.id, threading.Lock())
+    other = engine.Workspace(wb._database, ws._graph, ws.id, threading.Lock(), wb._services)
     lost.plan = [lambda _: other.ingest("Something else.", "Else", extractor=None)]
     revision = ws.revision
     applied = ws.apply(preview)

@@ -179,11 +179,12 @@ class Database:
                 if "RANGE" not in present.get((label, key), ()):
                     self._create_index(graph, f"CREATE INDEX FOR (n:`{label}`) ON (n.`{key}`)")
         for label, keys_of_label in schema.FULLTEXT.items():
-            for key in keys_of_label:
-                if "FULLTEXT" not in present.get((label, key), ()):
-                    # No stop words: `engine.terms` has already left out what carries no content.
-                    options = f"{{label:'{label}', language:'english', stopwords:[]}}"
-                    self._create_index(graph, f"CALL db.idx.fulltext.createNodeIndex({options}, '{key}')")
+            missing = [key for key in keys_of_label if "FULLTEXT" not in present.get((label, key), ())]
+            if missing:
+                # No stop words: `engine.terms` has already left out what carries no content.
+                options = f"{{label:'{label}', language:'english', stopwords:[]}}"
+                fields = ", ".join(f"'{key}'" for key in missing)
+                self._create_index(graph, f"CALL db.idx.fulltext.createNodeIndex({options}, {fields})")
         end = time.monotonic() + INDEX_DEADLINE
         while not all("OPERATIONAL" in state for state in self._indexes(graph).values()):
             if time.monotonic() > end:

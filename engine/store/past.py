@@ -8,12 +8,13 @@ from typing import Final
 
 from engine.impact import Reach
 from engine.states import Lifeline
+from engine.store.corrections import OF_MEMORY, took_effect
 from engine.store.snapshot import LIFE_K, LIFE_S, Snapshot
 from engine.store.structure import by_kind, source_origins, ways_of
 from engine.support import Ground
 from engine.timeline import Past, PastCorrection, PastNode
 
-_CORRECTIONS: Final = f"MATCH (k:Correction) WHERE k.born <= $r RETURN k.id, k.kind, {LIFE_K}"
+_CORRECTIONS: Final = f"MATCH (k:Correction) WHERE k.kind IN $kinds AND k.born <= $r RETURN k.id, k.kind, {LIFE_K}"
 _TARGETS: Final = (
     "MATCH (k:Correction)-[e:CORRECTS]->(c:Claim) WHERE e.born <= $r AND e.role = 'corrected' RETURN k.id, c.id"
 )
@@ -38,13 +39,16 @@ def past_corrections(snap: Snapshot) -> list[PastCorrection]:
     replacements = dict(snap.rows(_REPLACEMENTS))
     sources = dict(snap.rows(_WITHDRAWN))
     found = []
-    for correction, kind, columns in snap.rows(_CORRECTIONS):
+    for correction, kind, columns in snap.rows(_CORRECTIONS, kinds=OF_MEMORY):
         life = Lifeline.read(columns)
+        applied = took_effect(life)
+        if applied is None or applied > snap.revision:
+            continue
         undone = life.changed(snap.revision) if life.at(snap.revision).status == "undone" else None
         found.append(
             PastCorrection(
                 correction,
-                life.born,
+                applied,
                 tuple(sorted(targets[correction])),
                 "superseded" if kind == "correct" else "retracted",
                 replacements.get(correction),

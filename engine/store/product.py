@@ -8,17 +8,19 @@ from typing import Any, Final
 
 from engine.ids import kind_of
 from engine.states import Lifeline
+from engine.store.corrections import status_of
 from engine.store.snapshot import ALIVE, LIFE_D, Snapshot
 from engine.store.structure import by_kind
 
 _NODES: Final = {
-    kind: f"MATCH (d:{kind}) WHERE d.born <= $r RETURN d.id, {title}, {LIFE_D}"
-    for kind, title in (
-        ("Source", "d.name"),
-        ("Claim", "d.statement"),
-        ("Decision", "d.title"),
-        ("Action", "d.description"),
-        ("Correction", "coalesce(d.statement, d.text)"),
+    kind: f"MATCH (d:{kind}) WHERE {which}d.born <= $r RETURN d.id, {title}, {LIFE_D}"
+    for kind, title, which in (
+        ("Source", "d.name", ""),
+        ("Claim", "d.statement", ""),
+        ("Decision", "d.title", ""),
+        ("Action", "d.description", ""),
+        # What an agent's output was corrected to belongs to its run, not to this picture.
+        ("Correction", "coalesce(d.statement, d.text)", "d.kind IN ['correct', 'retract', 'withdraw'] AND "),
     )
 }
 _SOME: Final = {kind: query.replace("WHERE", "WHERE d.id IN $ids AND") for kind, query in _NODES.items()}
@@ -101,6 +103,8 @@ def _seen(kind: str, row: list[Any], revision: int) -> Seen:
     status = state.status
     if kind == "Claim" and status == "current" and not state.supported:
         status = "unsupported"
+    if kind == "Correction":
+        status = status_of(state)
     return Seen(row[0], kind, row[1], status)
 
 

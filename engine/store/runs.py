@@ -10,12 +10,13 @@ from typing import Any, Final
 from engine.records import Step
 from engine.store.snapshot import Snapshot
 
+# Runs that agents of others reported have a kind; those that were asked here have none.
 _RUNS: Final = (
-    "MATCH (r:AgentRun) WHERE r.born <= $r "
+    "MATCH (r:AgentRun) WHERE r.born <= $r AND r.kind IS NULL "
     "RETURN r.id, r.question, r.name, r.outcome, r.at, r.born ORDER BY r.born, r.id"
 )
 _RUN: Final = (
-    "MATCH (r:AgentRun) WHERE r.id IN $ids AND r.born <= $r "
+    "MATCH (r:AgentRun) WHERE r.id IN $ids AND r.born <= $r AND r.kind IS NULL "
     "RETURN r.id, r.question, r.name, r.outcome, r.at, r.born, r.answer, r.allowed, r.refused"
 )
 _STEPS: Final = (
@@ -26,6 +27,38 @@ _MADE: Final = {
     "RETURN r.id, d.id ORDER BY d.id"
     for kind in ("Decision", "Action")
 }
+
+
+_KNOWN: Final = "MATCH (r:AgentRun) WHERE r.id IN $ids AND r.born <= $r RETURN r.id"
+_OF_CORRECTIONS: Final = (
+    "MATCH (k:Correction) WHERE k.id IN $ids MATCH (k)-[e:OF_RUN]->(r:AgentRun) WHERE e.born <= $r RETURN r.id"
+)
+
+
+_OUTPUT: Final = "MATCH (r:AgentRun {id: $id}) WHERE r.answer IS NOT NULL RETURN r.id"
+_SHOWN: Final = (
+    "MATCH (r:AgentRun {id: $id})-[e:SHOWN]->(k:Correction) WHERE e.born <= $r RETURN k.id, e.heeded ORDER BY k.id"
+)
+
+
+def has_output(snap: Snapshot, run: str) -> bool:
+    """Return whether it is known what a run put out."""
+    return bool(snap.rows(_OUTPUT, id=run))
+
+
+def shown_to(snap: Snapshot, run: str) -> dict[str, str | None]:
+    """Return the corrections that a run was shown, each with whether it kept to it ("yes", "no", None)."""
+    return {row[0]: row[1] for row in snap.rows(_SHOWN, id=run)}
+
+
+def known_runs(snap: Snapshot, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that are runs, asked here or reported."""
+    return {row[0] for row in snap.rows_for(_KNOWN, ids)}
+
+
+def runs_of_corrections(snap: Snapshot, corrections: Iterable[str]) -> set[str]:
+    """Return the runs that corrections hang on."""
+    return {row[0] for row in snap.rows_for(_OF_CORRECTIONS, corrections)}
 
 
 def run_rows(snap: Snapshot) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 # Labels whose nodes carry an `id` from our own alphabet, and an index on it.
 LABELS: Final = (
@@ -26,6 +26,12 @@ LABELS: Final = (
     "AuditEvent",
     "IngestRecord",
     "Event",
+    "Sighting",
+    "Learning",
+    "Token",
+    "Agent",
+    "CorrectionVector",
+    "VectorSpace",
 )
 
 RELATIONS: Final = (
@@ -43,6 +49,13 @@ RELATIONS: Final = (
     "MADE_BY",  # Decision | Action → AgentRun
     "STEP",  # AgentRun → AuditEvent
     "HANDED_OVER",  # AgentRun → Handoff
+    "OF_RUN",  # Correction → AgentRun
+    "PROPOSES",  # Correction that waits for a person → Claim
+    "SEEN_AGAIN",  # Correction → Sighting
+    "SHOWN",  # AgentRun → Correction
+    "LEARNED_FROM",  # Learning → Claim | Decision; edges with one `j` are needed together
+    "INVALIDATES",  # Correction → Learning
+    "EMBEDS",  # CorrectionVector → Correction
 )
 
 KEYS: Final = (
@@ -110,6 +123,41 @@ KEYS: Final = (
     "refused",
     "from_agent",
     "to_agent",
+    # corrections as records
+    "agent",
+    "session",
+    "run",
+    "input",
+    "field",
+    "original",
+    "corrected",
+    "entity",
+    "tags",
+    "scope",
+    "user",
+    "tenant",
+    "author_kind",
+    "slot_key",
+    "same_key",
+    "result_key",
+    "once_key",
+    "audience",
+    "entity_key",
+    "tenant_key",
+    "agent_key",
+    "day",
+    "heeded",
+    # learnings
+    "verified",
+    "how",
+    # vectors: on nodes of their own, because the vector index loses a node when a property of it is updated
+    "vector",
+    "space",
+    "dimensions",
+    "until",
+    # tokens
+    "secret_hash",
+    "enabled",
 )
 
 # Properties that are looked up by equality. Only values from our own alphabet go in (ids, hashes, counts above
@@ -122,13 +170,27 @@ INDEXED: Final = {
     "Claim": ("id", "statement_key"),
     "Decision": ("id", "request_key"),
     "Action": ("id", "request_key"),
-    "Correction": ("id", "request_key"),
-    "AgentRun": ("id",),
+    "Correction": (
+        "id", "request_key", "born", "kind", "slot_key", "same_key", "result_key", "once_key", "tenant_key",
+        "agent_key", "entity_key", "audience",
+    ),
+    "AgentRun": ("id", "tenant_key", "agent_key"),
     "Handoff": ("id",),
     "AuditEvent": ("id",),
     "IngestRecord": ("id",),
     "Event": ("id", "revision"),
-}
+    "Sighting": ("id",),
+    "Learning": ("id", "tenant_key"),
+    "Token": ("id", "secret_hash"),
+    "Agent": ("id",),
+    "CorrectionVector": ("id", "audience", "entity_key"),
+    "VectorSpace": ("id",),
+}  # fmt: skip
 
-# The full-text index ranks claims by terms that `engine.terms` makes.
-FULLTEXT: Final = {"Claim": ("terms",)}
+# The full-text index ranks by terms that `engine.terms` makes. Who may see a correction, and which entity it is
+# about, are terms as well: the index then looks at nothing else, however much others have recorded.
+FULLTEXT: Final = {
+    "Claim": ("terms",),
+    "Correction": ("terms", "audience", "entity_key"),
+    "Learning": ("terms",),
+}

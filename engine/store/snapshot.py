@@ -28,7 +28,7 @@ LIFE_S: Final = "[s.born, s.state, s.since, s.past_state, s.past_since]"
 # An edge `e` that is there at $r.
 ALIVE: Final = "e.born <= $r AND (e.died IS NULL OR e.died > $r)"
 
-_REVISION: Final = "MATCH (w:Workspace {id: $id}) RETURN w.revision, w.at, w.name, w.created_at"
+_REVISION: Final = "MATCH (w:Workspace {id: $id}) RETURN w.revision, w.at, w.name, w.created_at, w.schema_version"
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Head:
     at: str
     name: str
     created_at: str
+    schema_version: int
 
 
 def head(database: Database, graph: str, workspace_id: str) -> Head:
@@ -55,8 +56,7 @@ def head(database: Database, graph: str, workspace_id: str) -> Head:
         rows = []
     if not rows:
         raise UnknownWorkspace(f"There is no workspace {workspace_id}. List those there are with `wb.workspaces()`.")
-    revision, at, name, created_at = rows[0]
-    return Head(revision, at, name, created_at)
+    return Head(*rows[0])
 
 
 @dataclass(frozen=True)
