@@ -36,6 +36,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     for command in (taking, giving, testing):
         command.add_argument("--workspace", required=True, metavar="ID", help="the id of the workspace")
         command.add_argument("--data-dir", help="the folder of the embedded database")
+        command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from engine.errors import InvalidInput
 MAX_BYTES: Final = 50_000_000
 MAX_ROWS: Final = 50_000
 MAX_COLUMNS: Final = 500
-DELIMITERS: Final = (",", ";", "\t")
+DELIMITERS: Final = ("\t", ";", ",")  # as sure first: a comma stands in numbers and sentences too
 SAMPLE: Final = 200  # rows that are looked at to tell the delimiter
 NAMED: Final = 5  # lines that a note names
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
