@@ -55,6 +55,7 @@ class Correction(Record):
     created_at: datetime
     author_kind: AuthorKind = "human"
     reviewer: str = ""
+    approved_by: str | None = None
     times_seen: int = 1
     claim_id: str | None = None
     replacement_id: str | None = None

@@ -143,6 +143,9 @@ def work_out_request(snap: Snapshot, request: Request, contradiction: Contradict
     keys: list[str] = []
     claim_revision = 0
     if request.undo is not None:
+        named = fetch_corrections(snap, [require(request.undo, "Correction")]).get(request.undo)
+        if named is not None and (named.kind == "output" or named.status == "pending"):
+            raise NotAllowed(f"{request.undo} changed no claim: revert it with `ws.corrections.revert`.")
         undoing = work_out(snap, request.undo, revision)
         if undoing.corrections[0].undone is not None:
             raise NotAllowed(f"{request.undo} was undone already, in revision {undoing.corrections[0].undone}.")
@@ -489,7 +492,7 @@ def _correction(
         "request_key": key,
     }
     if existing is not None:
-        change.update("Correction", existing, **{k: v for k, v in props.items() if v is not None})
+        change.update("Correction", existing, request_key=key, approved_by=who)
         return existing
     when = now()
     made = {**record, **props, "at": when, "day": when[:10]}
@@ -502,6 +505,8 @@ def replacement_made(snap: Snapshot, claim: Claim, entry: Entry) -> str | None:
     standing = [k for k, life in made.items() if life.at(snap.revision).status == "applied"]
     asked = claim_statements(entry, claim.statement)
     for correction in fetch_corrections(snap, standing).values():
+        if correction.tenant_id not in (None, entry.tenant_id):
+            continue  # another tenant's is never shown
         said = correction.statement
         if said == asked or (said is not None and asked is not None and statement_key(said) == statement_key(asked)):
             return correction.id

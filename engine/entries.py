@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from engine.correction_records import AuthorKind, Caller, Scope, Value
 from engine.errors import InvalidInput
 from engine.ids import digest, require
 from engine.inputs import NAME_LIMIT, STATEMENT_LIMIT
 from engine.terms import phrase_terms
-from engine.values import blank, check_characters, encoded, same, shown
+from engine.values import blank, check_characters, encoded, identity, same, shown
 
 INPUT_LIMIT: Final = 100_000
 REASON_LIMIT: Final = 5_000
@@ -56,17 +56,18 @@ class Entry:
     @property
     def slot_key(self) -> str:
         """What two corrections of the same original value in one place share."""
-        return digest("slot", *self.place, self.original)
+        return digest("slot", *self.place, identity(self.original))
 
     @property
     def result_key(self) -> str:
         """The slot of a correction that finds this one's corrected value wrong."""
-        return digest("slot", *self.place, self.corrected)
+        return digest("slot", *self.place, identity(self.corrected))
 
     @property
     def same_key(self) -> str:
         """What two requests for the same correction share."""
-        return digest("same", *self.place, *_parts(self.claim_id), self.original, self.corrected)
+        values = identity(self.original), identity(self.corrected)
+        return digest("same", *self.place, *_parts(self.claim_id), *values)
 
     @property
     def once_key(self) -> str | None:
@@ -127,7 +128,7 @@ def checked_entry(
     tenant_id: object = None,
     claim_id: object = None,
     idempotency_key: object = None,
-    author_kind: AuthorKind = "human",
+    author_kind: object = "human",
     reviewer: object = "",
 ) -> Entry:
     """Return the request in order.
@@ -136,7 +137,7 @@ def checked_entry(
         InvalidInput: a value cannot be stored, the values are equal, or the scope lacks its id; `field` names which.
         UnknownNode: `claim_id` is not the id of a claim.
     """
-    agent = _text(agent_name, "agent_name", NAME_LIMIT)
+    agent = checked_name(agent_name, "agent_name")
     if agent is None:
         raise InvalidInput("`agent_name` is missing. Name the agent whose output was wrong.", "agent_name")
     original = encoded(original_value, "original_value")
@@ -148,8 +149,10 @@ def checked_entry(
         )
     if scope not in SCOPES:
         raise InvalidInput(f"`scope` is {str(scope)[:80]!r}; it is one of {', '.join(SCOPES)}.", "scope")
-    user = _text(user_id, "user_id", NAME_LIMIT)
-    tenant = _text(tenant_id, "tenant_id", NAME_LIMIT)
+    if author_kind not in ("human", "model"):
+        raise InvalidInput("`author_kind` is human or model.", "author_kind")
+    user = checked_name(user_id, "user_id")
+    tenant = checked_name(tenant_id, "tenant_id")
     if scope == "user" and user is None:
         raise InvalidInput("The scope `user` needs a `user_id`: whose correction is it?", "user_id")
     if scope == "tenant" and tenant is None:
@@ -163,11 +166,11 @@ def checked_entry(
         field=_text(field, "field", FIELD_LIMIT),
         reason=_text(reason, "reason", REASON_LIMIT) or "",
         entity_key=_text(entity_key, "entity_key", FIELD_LIMIT),
-        run_id=_text(run_id, "run_id", NAME_LIMIT),
-        session_id=_text(session_id, "session_id", NAME_LIMIT),
+        run_id=checked_name(run_id, "run_id"),
+        session_id=checked_name(session_id, "session_id"),
         original_input=_text(original_input, "original_input", INPUT_LIMIT),
         tags=checked_tags(tags),
-        scope=scope,  # type: ignore[arg-type]
+        scope=cast(Scope, scope),
         user_id=user,
         tenant_id=tenant,
         claim_id=None if claim_id is None else require(claim_id, "Claim"),
@@ -225,7 +228,8 @@ def _times(part: str, whole: str) -> int:
 def audience(scope: str, agent: str | None, user: str | None, tenant: str | None) -> str:
     """Return the one token that says who may see a correction."""
     who = {"user": user, "agent": agent, "tenant": None, "global": None}[scope]
-    return "x" + digest("audience", scope, *_parts(tenant, who))[:16]
+    named = (name.strip() or None if name is not None else None for name in (tenant, who))
+    return "x" + digest("audience", scope, *_parts(*named))[:16]
 
 
 def audiences(caller: Caller) -> list[str]:
@@ -243,7 +247,12 @@ def audiences(caller: Caller) -> list[str]:
 
 
 def party(kind: str, name: str | None) -> str:
-    """Return the token of a tenant, agent or entity that the index can look up whatever its name looks like."""
+    """Return the token of a tenant, agent or entity that the index can look up whatever its name looks like.
+
+    Blanks around the name of a tenant or an agent do not count, as where one is recorded.
+    """
+    if name is not None and kind != "entity":
+        name = name.strip() or None
     return "x" + digest(kind, *_parts(name))[:16]
 
 
@@ -259,6 +268,16 @@ def index_text(
 def _parts(*values: str | None) -> tuple[str, ...]:
     """Return parts for a digest in which None and "" differ."""
     return tuple("-" if value is None else "+" + value for value in values)
+
+
+def checked_name(value: object, what: str) -> str | None:
+    """Return a name without the blanks around it, so that it is one name everywhere; None when it says nothing.
+
+    Raises:
+        InvalidInput: it is not text, too long, or holds a character that cannot be stored.
+    """
+    text = _text(value, what, NAME_LIMIT)
+    return text.strip() if text is not None else None
 
 
 def _text(value: object, what: str, limit: int) -> str | None:

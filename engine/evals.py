@@ -52,6 +52,8 @@ class CaseResult(Record):
     output: str
     passed: bool
     reason: str
+    came_back: bool = False
+    """The old value is in the output."""
     seconds: float = 0.0
     error: str | None = None
 
@@ -162,6 +164,7 @@ def score_case(case: EvalCase, output: Value) -> CaseResult:
         output=shown(output),
         passed=says_it and not says_old,
         reason=_reason(case, says_it, says_old),
+        came_back=says_old,
     )
 
 

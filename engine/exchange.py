@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.correction_records import Caller, Correction, ImportReport, RejectedRow, Value
 from engine.correction_view import LARGEST_PAGE
 from engine.errors import InvalidInput
-from engine.row_import import IMPORTED
+from engine.row_import import IMPORTED, NEEDED, VALUES, entries_of
 from engine.tables import Table, read_table, with_guard
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "every_correction", "guess_mapping", "import_table", "read_table", "to_csv", "to_jsonl"]
 
-VALUES: Final = ("original_value", "corrected_value")
-NEEDED: Final = ("agent_name", *VALUES)
 _LITERAL: Final = re.compile(
     r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?|true|false|null", re.ASCII
 )
@@ -116,6 +114,30 @@ def import_table(
     Raises:
         InvalidInput: the mapping names what is not there, or no column has the values.
     """
+    rows, places, rejected = _rows(table, mapping, typed, defaults)
+    report = corrections.import_rows(rows, invalidate_contradicted=invalidate_contradicted, **defaults)
+    rejected += [row.model_copy(update={"row": places[row.row - 1]}) for row in report.rejected]
+    return report.model_copy(update={"rejected": sorted(rejected, key=lambda row: row.row)})
+
+
+def check_table(
+    table: Table, mapping: Mapping[str, str] | None = None, *, typed: bool = False, **defaults: Any
+) -> list[RejectedRow]:
+    """Return the rows that `import_table` would reject for what they say, with why. Changes nothing.
+
+    Raises:
+        InvalidInput: the mapping names what is not there, or no column has the values.
+    """
+    rows, places, rejected = _rows(table, mapping, typed, defaults)
+    _, wrong = entries_of(rows, None, defaults)
+    rejected += [row.model_copy(update={"row": places[row.row - 1]}) for row in wrong]
+    return sorted(rejected, key=lambda row: row.row)
+
+
+def _rows(
+    table: Table, mapping: Mapping[str, str] | None, typed: bool, defaults: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], list[int], list[RejectedRow]]:
+    """Return rows of arguments in the order of recording, the number of each in the table, and what is no row."""
     chosen = dict(mapping) if mapping is not None else guess_mapping(table.columns)
     _check_mapping(chosen, table, defaults)
     rejected = [RejectedRow(row=at + 1, field=None, reason=why) for at, why in table.refused.items()]
@@ -129,9 +151,7 @@ def import_table(
             places.append(at + 1)
         except InvalidInput as error:
             rejected.append(RejectedRow(row=at + 1, field=error.field, reason=str(error)))
-    report = corrections.import_rows(rows, invalidate_contradicted=invalidate_contradicted, **defaults)
-    rejected += [row.model_copy(update={"row": places[row.row - 1]}) for row in report.rejected]
-    return report.model_copy(update={"rejected": sorted(rejected, key=lambda row: row.row)})
+    return rows, places, rejected
 
 
 def _check_mapping(mapping: Mapping[str, str], table: Table, defaults: Mapping[str, Any]) -> None:

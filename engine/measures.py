@@ -97,7 +97,7 @@ def wilson(right: int, total: int) -> tuple[float, float] | None:
     scale = 1 + Z * Z / total
     centre = (share + Z * Z / (2 * total)) / scale
     half = Z * math.sqrt(share * (1 - share) / total + Z * Z / (4 * total * total)) / scale
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
 def _moment(at: object, what: str) -> str | None:

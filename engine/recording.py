@@ -115,10 +115,11 @@ class Recording:
     entries: Sequence[Entry]
     contradiction: Contradiction | None
     kind: str = "record"
-    summary: str = ""
+    refuse: bool = True
+    """An entry that cannot be recorded refuses all; else it is left out, and `facts["refused"]` says why."""
 
     def plan(self, snap: Snapshot, revision: int) -> Plan:
-        """Plan the records; the result is one `Noted` an entry, in order.
+        """Plan the records; the result is one `Noted` an entry that was recorded, in order.
 
         Raises:
             NotAllowed: an idempotency key was used for something else, or a claim is not current.
@@ -130,8 +131,16 @@ class Recording:
         ledger, runs = Ledger(snap, self.entries), RunBook(snap, change, self.entries)
         noted: list[Noted] = []
         doubts: list[Doubt] = []
-        for entry in self.entries:
-            known = ledger.twin(entry)
+        refused: dict[int, str] = {}
+        for at, entry in enumerate(self.entries):
+            try:
+                runs.check(entry)
+                known = ledger.twin(entry)
+            except (NotAllowed, UnknownNode) as error:
+                if self.refuse:
+                    raise
+                refused[at] = str(error)
+                continue
             if known is not None:
                 noted.append(self._repeat(change, ledger, runs, entry, known))
                 if ledger.status[known.id] == "applied" and known.life.at(snap.revision).status == "pending":
@@ -150,17 +159,16 @@ class Recording:
                     doubts.append(doubt_of(made, entry))
         found = invalidations(snap, doubts, {}, self.contradiction)
         write_invalidations(snap, change, found)
-        facts = {"noted": noted, "invalidated": found}
         first = self.entries[0]
         return Plan(
             change,
             self.kind,
-            self.summary or _summary(first, noted, found),
-            first.reviewer or first.agent_name if first.author_kind == "model" else first.reviewer or ANONYMOUS,
+            _summary(first, noted, found) if noted else "",
+            first.reviewer or (first.agent_name if first.author_kind == "model" else ANONYMOUS),
             first.reason if len(self.entries) == 1 else "",
-            noted[0].correction_id,
+            noted[0].correction_id if noted else "",
             noted,
-            facts,
+            {"noted": noted, "invalidated": found, "refused": refused},
         )
 
     def _repeat(self, change: ChangeSet, ledger: Ledger, runs: RunBook, entry: Entry, known: Known) -> Noted:
@@ -175,7 +183,7 @@ class Recording:
                 ledger.status[other.id] = "superseded"
             if known.life.born < change.revision:
                 change.move("Correction", known.id, known.life, State("applied"))
-                change.update("Correction", known.id, reviewer=entry.reviewer or ANONYMOUS)
+                change.update("Correction", known.id, approved_by=entry.reviewer or ANONYMOUS)
             ledger.status[known.id] = status = "applied"
         return Noted(known.id, False, status, [other.id for other in older])
 
@@ -189,6 +197,7 @@ class Recording:
         if claim is None:
             raise UnknownNode(f"There is no claim {claim_id} in this workspace.")
         ledger, runs = Ledger(snap, self.entries), RunBook(snap, change, self.entries)
+        runs.check(entry)
         known = ledger.twin(entry)
         if known is not None and (ledger.status[known.id] == "applied" or entry.author_kind == "model"):
             see_again(change, known.id, entry, runs)
@@ -254,7 +263,7 @@ class Approving:
         for other in older:
             supersede(change, correction.id, other.id, other.life)
         change.move("Correction", correction.id, correction_lives(snap, [correction.id])[correction.id], APPLIED)
-        change.update("Correction", correction.id, reviewer=reviewer)
+        change.update("Correction", correction.id, approved_by=reviewer)
         found = invalidations(snap, [doubt_of(correction.id, entry)], {}, self.contradiction)
         write_invalidations(snap, change, found)
         summary = f"Approved a correction of {_what(entry)} that {entry.agent_name} had recorded."

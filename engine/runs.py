@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.correction_records import Value
-from engine.entries import INPUT_LIMIT, Entry, party
+from engine.entries import INPUT_LIMIT, Entry, checked_name, party
 from engine.errors import InvalidInput, UnknownNode
 from engine.ids import derived_id, require
-from engine.inputs import NAME_LIMIT, optional_text
 from engine.planning import Plan, now
 from engine.reasons import quoted, shorten
 from engine.store.commit import ChangeSet
 from engine.store.corrections import fetch_corrections
 from engine.store.runs import has_output, known_runs, runs_of_corrections, shown_to
 from engine.store.snapshot import Snapshot
-from engine.values import check_characters, shown
+from engine.values import check_characters, encoded, shown
 from engine.whole_values import came_back
 
 _OURS: Final = re.compile(r"r_[0-9a-f]{16}", re.ASCII)
@@ -40,9 +39,12 @@ class RunBook:
         self._snap = snap
         self._known = known_runs(snap, nodes)
         self._hung: set[tuple[str, str]] = set()
-        for node, entry in nodes.items():
-            if node not in self._known and _OURS.fullmatch(str(entry.run_id)):
-                raise UnknownNode(f"There is no run {node} in this workspace.")
+
+    def check(self, entry: Entry) -> None:
+        """Raise UnknownNode if an entry names a run by an id of ours that is not there."""
+        run = entry.run_id
+        if run is not None and _OURS.fullmatch(run) and run not in self._known:
+            raise UnknownNode(f"There is no run {run} in this workspace.")
 
     def hang(self, correction_id: str, entry: Entry, again: bool = False) -> None:
         """Let a correction hang on the run that its entry names, which becomes known by it.
@@ -115,7 +117,7 @@ class RecordedRun:
 
     agent_name: str
     run_id: str
-    given: str | None = None
+    given: object = None
     output: Value = None
     shown: Sequence[str] = ()
     tenant_id: str | None = None
@@ -127,18 +129,22 @@ class RecordedRun:
             InvalidInput: the agent has no name, or a text is too long.
             UnknownNode: a correction is named that is not there.
         """
-        agent = optional_text(self.agent_name, "agent_name", NAME_LIMIT)
-        if not agent:
+        agent = checked_name(self.agent_name, "agent_name")
+        if agent is None:
             raise InvalidInput("`agent_name` is missing. Name the agent that ran.", "agent_name")
-        run_id = optional_text(self.run_id, "run_id", NAME_LIMIT)
-        tenant = optional_text(self.tenant_id, "tenant_id", NAME_LIMIT) or None
+        run_id = checked_name(self.run_id, "run_id")
+        if run_id is None:
+            raise InvalidInput("`run_id` is blank. Name the run, or leave it out.", "run_id")
+        tenant = checked_name(self.tenant_id, "tenant_id")
+        encoded(self.output, "output")
         given, output = _long(self.given, "input"), _long(shown(self.output), "output")
         change = ChangeSet(revision)
         node = run_node(agent, run_id, tenant)
         if _OURS.fullmatch(run_id):
             raise InvalidInput("Ids that begin with r_ are the workbench's own. Choose another `run_id`.", "run_id")
         ids = [require(correction, "Correction") for correction in self.shown]
-        missing = set(ids) - fetch_corrections(snap, ids).keys()
+        visible = {c.id for c in fetch_corrections(snap, ids).values() if c.tenant_id in (None, tenant)}
+        missing = set(ids) - visible
         if missing:
             raise UnknownNode(f"There is no correction {min(missing)} in this workspace.")
         known = known_runs(snap, [node])
@@ -156,9 +162,11 @@ class RecordedRun:
         return Plan(change, "run", f"{agent} ran{what}.", agent, "", node, run_id)
 
 
-def _long(text: str | None, what: str) -> str | None:
-    if not text:
+def _long(text: object, what: str) -> str | None:
+    if text is None or text == "":
         return None
+    if type(text) is not str:
+        raise InvalidInput(f"`{what}` must be text, not {type(text).__name__}.", what)
     if len(text) > INPUT_LIMIT:
         raise InvalidInput(f"`{what}` has {len(text):,} characters; at most {INPUT_LIMIT:,} are taken.", what)
     check_characters(text, what)

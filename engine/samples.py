@@ -92,7 +92,80 @@ def load_launch_story(wb: Workbench, name: str = "Aurora launch (sample)") -> Wo
     ws.plan("Draft prices for priority support", [tier.id])
     ws.plan("Rent a 20 m² stand", [stand.id])
     ws.mark_done(printed.id)
+    _agents_at_work(ws)
     return ws
+
+
+def _agents_at_work(ws: Workspace) -> None:
+    """Add two agents that read invoices and answer mail, their runs, and what people and models corrected.
+
+    All of it is recorded as of now: a history cannot be made up through the front door.
+    """
+    reader, mail = "invoice-reader", "mail-assistant"
+    ask = "Read the invoice of {}: vendor, date, total, tax_id, category."
+    letter = "Answer the mail of {}: {}"
+    record = ws.corrections.record
+    kept = record(
+        reader, "1,240.00", "1,420.00", "total", "Two digits were swapped.", "Hall Ghent", "inv-001",
+        original_input=ask.format("Hall Ghent"), reviewer="Ana",
+    )  # fmt: skip
+    vague = record(
+        reader, "Catering", "Travel", "category", "Trains are travel.", "Belgian Rail", "inv-002",
+        original_input=ask.format("Belgian Rail"), reviewer="Ben",
+    )  # fmt: skip
+    blank = record(
+        reader, "BE0000000000", "", "tax_id", "No number is printed; it made one up.", "Press Lille", "inv-003",
+        original_input=ask.format("Press Lille"), reviewer="Ana",
+    )  # fmt: skip
+    tone = record(
+        mail, "Dear Sir", "Dear Ms Peeters", "salutation", "She signs her mails.", "Peeters & Co", "mail-001",
+        original_input=letter.format("Peeters & Co", "When do we ship?"), reviewer="Ben",
+    )  # fmt: skip
+    promise = record(
+        mail, "You will have it tomorrow", "We confirm the date next week", "promise",
+        "Nobody may promise a date.", "Peeters & Co", "mail-002",
+        original_input=letter.format("Peeters & Co", "When do we get the press kit?"), reviewer="Cleo",
+    )  # fmt: skip
+    record(
+        reader, "03/07/2026", "2026-07-03", "date", "Dates are written year first.", "Print Works", "inv-004",
+        original_input=ask.format("Print Works"), reviewer="Ana",
+    )  # fmt: skip
+    record(reader, "Print Works", "Print Works NV", "vendor", None, "Print Works", "inv-004", reviewer="Ana")
+    for run_id, reviewer in (("inv-011", "Ana"), ("inv-019", "Ben")):  # the same mistake, twice more
+        record(reader, "1,240.00", "1,420.00", "total", None, "Hall Ghent", run_id, reviewer=reviewer)
+    record(
+        reader, "Catering", "Travel and lodging", "category", "The new name of the account.", "Belgian Rail",
+        "inv-012", original_input=ask.format("Belgian Rail"), reviewer="Cleo",
+    )  # fmt: skip
+    # A model looked at answers of the other one; a person has not looked at its findings yet.
+    record(
+        mail, "the hall on 12 June", "the hall on 3 July", "date", "The launch was moved.", "Print Works", "mail-007",
+        original_input=letter.format("Print Works", "When is the hall free?"), author_kind="model", reviewer="checker",
+    )  # fmt: skip
+    record(
+        reader, "Travel and lodging", "Travel", "category", "A day trip has no lodging.", "Belgian Rail", "inv-012",
+        author_kind="model", reviewer="checker",
+    )  # fmt: skip
+    shown: dict[int, list[tuple[str, str]]] = {
+        6: [(kept.id, "1,420.00")], 11: [(kept.id, "1,240.00")], 14: [(blank.id, "")],
+        16: [(vague.id, "Travel"), (kept.id, "1,420.00")], 19: [(kept.id, "1,240.00")], 21: [(blank.id, "")],
+    }  # fmt: skip
+    for number in range(1, 23):
+        showed = shown.get(number, [])
+        output = "; ".join(said for _, said in showed) or "read"
+        ws.corrections.record_run(
+            reader, f"Invoice {number}", output, f"inv-{number:03}", shown=[name for name, _ in showed]
+        )
+    for number in range(1, 13):
+        showed = {5: [(tone.id, "Dear Ms Peeters")], 9: [(promise.id, "You will have it tomorrow")]}.get(number, [])
+        output = " ".join(said for _, said in showed) or "answered"
+        ws.corrections.record_run(
+            mail, f"Mail {number}", output, f"mail-{number:03}", shown=[name for name, _ in showed]
+        )
+    ws.learnings.add(
+        "Invoices of Belgian Rail belong to the account Travel and lodging.",
+        agent_name=reader, author=reader, author_kind="model",
+    )  # fmt: skip
 
 
 def _claims(ws: Workspace, source_id: str, *sentences: str) -> list[str]:

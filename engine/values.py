@@ -14,7 +14,7 @@ DEEPEST: Final = 20
 
 
 def encoded(value: object, what: str) -> str:
-    """Return a value as the JSON text that is stored; equal values have one text.
+    """Return a value as the JSON text that is stored.
 
     Raises:
         InvalidInput: it is nothing that JSON can say, too large, or holds a character that cannot be stored.
@@ -35,9 +35,14 @@ def decoded(text: str) -> Value:
     return value
 
 
+def identity(text: str) -> str:
+    """Return what the encoded forms of equal values share: 1 and 1.0 are equal; 1, "1" and true are not."""
+    return json.dumps(_whole_numbers(json.loads(text)), ensure_ascii=False, sort_keys=True)
+
+
 def same(a: str, b: str) -> bool:
-    """Return whether two encoded values are equal: 1 and 1.0 are, 1 and "1" and true are not."""
-    return a == b or _numbers_alike(json.loads(a)) == _numbers_alike(json.loads(b))
+    """Return whether two encoded values are equal."""
+    return identity(a) == identity(b)
 
 
 def shown(value: Value) -> str:
@@ -52,13 +57,13 @@ def blank(value: Value) -> bool:
     return value is None or value in ([], {}) or (isinstance(value, str) and not value.strip())
 
 
-def _numbers_alike(value: Value) -> object:
-    """Return the value in a form in which `==` tells booleans from numbers, and 1 equals 1.0."""
+def _whole_numbers(value: Value) -> Value:
+    """Return the value with every whole number as an integer."""
     if isinstance(value, list):
-        return ("list", *(_numbers_alike(item) for item in value))
+        return [_whole_numbers(item) for item in value]
     if isinstance(value, dict):
-        return ("map", *((key, _numbers_alike(item)) for key, item in sorted(value.items())))
-    return (isinstance(value, bool), value)
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _check(value: object, what: str, depth: int) -> None:

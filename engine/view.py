@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine import explain as explaining
 from engine import product_view
-from engine.correction_memory import CorrectionsView
 from engine.correction_records import Correction
+from engine.correction_view import CorrectionsView
 from engine.corrections import request_made, work_out_request
 from engine.errors import InvalidInput, UnknownNode
 from engine.ids import kind_of, require

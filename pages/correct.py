@@ -11,6 +11,7 @@ from pages.parts.effects_view import highlighted, show_counts, show_effects
 from pages.parts.evidence_view import show_evidence
 from pages.parts.graph_view import show_graph
 from pages.parts.history_view import show_history
+from pages.parts.records_view import pending_records, show_invalidated, show_records
 from pages.parts.review_view import show_review, waiting
 from pages.parts.words import claim_status, counted, plain, short, status
 
@@ -211,6 +212,7 @@ def show_preview(workspace: engine.Workspace, claim: engine.Claim, preview: engi
         )
     show_change(claim.statement, preview.statement)
     show_counts(preview.impact)
+    show_invalidated(preview.invalidates)
     typed = (st.session_state.get(key_of("statement", claim.id)) or "").strip()
     stale_text = preview.statement is not None and typed != preview.statement.strip()
     if stale_text:
@@ -250,7 +252,7 @@ def follow(workspace: engine.Workspace, clicked: str | None) -> None:
 
 def last_correction(workspace: engine.Workspace, claim: engine.Claim) -> engine.Correction | None:
     """Return the applied correction that ended this claim, or that made it."""
-    frame = workspace.corrected(status="applied")
+    frame = workspace.corrected(status="active")
     own = frame[(frame["claim_id"] == claim.id) | (frame["replacement_id"] == claim.id)]
     return workspace.correction(str(own.iloc[-1]["id"])) if len(own) else None
 
@@ -280,7 +282,7 @@ def show_applied(workspace: engine.Workspace, claim: engine.Claim, correction: e
     st.subheader("What the correction did", anchor=False)
     by = f" by {plain(correction.reviewer)}" if correction.reviewer else ""
     why = f": {plain(correction.reason)}" if correction.reason else "."
-    st.caption(f"Revision {correction.revision}, {correction.at:%Y-%m-%d %H:%M} UTC{by}{why}")
+    st.caption(f"Revision {correction.revision}, {correction.created_at:%Y-%m-%d %H:%M} UTC{by}{why}")
     show_change(correction.original, correction.statement)
     impact = reads.impact_of(workspace.id, correction.id, workspace)
     show_counts(impact)
@@ -320,15 +322,17 @@ def show_consequences(workspace: engine.Workspace, claim: engine.Claim) -> None:
 def page() -> None:
     st.title("Correct")
     workspace = session.require_workspace()
-    if reads.claims(workspace.id, workspace.revision, workspace).empty:
-        st.info("There is no claim to correct yet. Ingest a text first, or load the sample.")
-        session.link(session.INGEST, "Ingest a text", workspace, icon=":material/library_add:")
-        session.sample_button("correct")
-        st.stop()
-    queue = waiting(workspace)
+    if "claim" in st.query_params and "view" not in st.query_params:
+        session.select("view", None, workspace)  # a link to a claim leads to the claim, whatever was last looked at
+    queue, pending = waiting(workspace), pending_records(workspace)
+    names = {
+        "claims": "Claims",
+        "review": f"To review ({len(queue)})",
+        "records": f"Records ({pending:,} to approve)" if pending else "Records",
+        "history": "History",
+    }
     view = session.selected("view", workspace)
-    names = {"claims": "Claims", "review": f"To review ({len(queue)})", "history": "History"}
-    st.session_state["correct.view"] = view if view in names else "claims"
+    st.session_state["correct.view"] = view = view if view in names else "claims"
     st.segmented_control(
         "What to look at",
         list(names),
@@ -340,9 +344,23 @@ def page() -> None:
         label_visibility="collapsed",
     )
     if view == "review":
+        if pending:
+            session.link(
+                session.CORRECT,
+                f"{counted(pending, 'record')} of models {'waits' if pending == 1 else 'wait'} for approval",
+                workspace,
+                icon=":material/rule:",
+                view="records",
+            )
         show_review(workspace, queue)
+    elif view == "records":
+        show_records(workspace)
     elif view == "history":
         show_history(workspace)
+    elif reads.claims(workspace.id, workspace.revision, workspace).empty:
+        st.info("There is no claim to correct yet. Ingest a text first, or load the sample.")
+        session.link(session.INGEST, "Ingest a text", workspace, icon=":material/library_add:")
+        session.sample_button("correct")
     else:
         show_claims(workspace)
 

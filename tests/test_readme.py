@@ -17,13 +17,15 @@ README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encodi
 
 
 def test_the_example_prints_what_the_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    (printed,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    printed = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    assert len(examples) == len(printed) == 2
     monkeypatch.chdir(tmp_path)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(code, "README.md", "exec"), {})
-    assert out.getvalue() == printed
+    for code, expected in zip(examples, printed, strict=True):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, "README.md", "exec"), {})
+        assert out.getvalue() == expected
 
 
 def test_the_table_of_rules_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
 import engine
 from engine.__main__ import main
+from engine.planning import now
 from engine.rules import RULES, load_cases, score
 from engine.samples import RIGHT, WRONG, load_launch_story, load_specifications
+from engine.store.guards import graph_name
 
 from .conftest import SHARED
 
@@ -182,3 +185,16 @@ def test_the_rules_are_compared_by_one_command(capsys: pytest.CaptureFixture[str
     assert (ours.wrong, ours.missed) == (0, 0)
     assert all(other.wrong + other.missed > 0 for other in scores.values())
     assert main(["rules", "no such file"]) == 2
+
+
+def test_a_workspace_of_an_earlier_version_is_completed_and_one_of_a_later_refused(wb: engine.Workbench) -> None:
+    old = str(uuid.uuid4())
+    create = "CREATE (:Workspace {id: $id, name: 'Old', revision: 0, at: $at, created_at: $at, schema_version: 1})"
+    wb._database._query(graph_name(old), create, {"id": old, "at": now()}, 1000, writing=True)
+    ws = wb.workspace(old)
+    assert ws.corrections.record(agent_name="a", original_value=1, corrected_value=2).status == "active"
+    assert wb._database._registered(graph_name(old)), "before anything else was written"
+    wb._database.write(graph_name(old), "MATCH (w:Workspace) SET w.schema_version = 99", {})
+    with pytest.raises(engine.DatabaseUnavailable, match="newer version"):
+        wb.workspace(old)
+    wb._database.delete_graph(graph_name(old))

@@ -17,11 +17,12 @@ OF_MEMORY: Final = ["correct", "retract", "withdraw"]
 
 _COLUMNS: Final = (
     "k.id, k.kind, k.text, k.statement, k.reviewer, k.reason, k.at, k.agent, k.run, k.session, k.input, k.field, "
-    f"k.original, k.corrected, k.entity, k.tags, k.scope, k.user, k.tenant, k.author_kind, {LIFE_K}"
+    f"k.original, k.corrected, k.entity, k.tags, k.scope, k.user, k.tenant, k.author_kind, k.approved_by, {LIFE_K}"
 )
 _NAMES: Final = (
     "id", "kind", "text", "statement", "reviewer", "reason", "at", "agent", "run", "session", "input", "field",
-    "original", "corrected", "entity", "tags", "scope", "user", "tenant", "author_kind", "life",
+    "original", "corrected", "entity", "tags", "scope", "user", "tenant", "author_kind",
+    "approved_by", "life",
 )  # fmt: skip
 _CORRECTIONS: Final = f"MATCH (k:Correction) WHERE k.id IN $ids AND k.born <= $r RETURN {_COLUMNS}"
 _OF_MEMORY: Final = (
@@ -131,6 +132,7 @@ def _corrections(snap: Snapshot, rows: list[list[Any]]) -> dict[str, Correction]
             created_at=datetime.fromisoformat(cell["at"]),
             author_kind=cell["author_kind"] or "human",
             reviewer=cell["reviewer"] or "",
+            approved_by=cell["approved_by"] if effect is not None and effect <= snap.revision else None,
             times_seen=1 + again.get(name, 0),
             claim_id=linked["CORRECTS"].get(name) or linked["PROPOSES"].get(name),
             replacement_id=linked["REPLACES_WITH"].get(name),

@@ -138,6 +138,9 @@ _LIST: Final = "MATCH (k:Correction) WHERE {} WITH k, " + _STATE + " AS state WH
 _ORDER: Final = " ORDER BY k.born DESC, k.id DESC LIMIT $limit"
 
 
+# `+ ''` keeps the id out of the range index, which answers `<` on text wrongly.
+
+
 def listed(
     snap: Snapshot,
     which: Which,
@@ -150,7 +153,7 @@ def listed(
     condition = which.condition
     params: dict[str, Any] = which.params()
     if after is not None:
-        condition += " AND (k.born < $born OR (k.born = $born AND k.id < $id))"
+        condition += " AND (k.born < $born OR (k.born = $born AND k.id + '' < $id))"
         params |= {"born": after[0], "id": after[1]}
     if with_input:
         condition += " AND k.input IS NOT NULL"
@@ -171,6 +174,7 @@ _HEEDED: Final = (
 )
 
 
-def heeded_rows(snap: Snapshot, which: Which) -> list[list[Any]]:
-    """Return one row for each correction that a run was shown, oldest first."""
-    return snap.rows(_HEEDED.format(f"{which.run_condition} AND {which.condition}"), **which.params())
+def heeded_rows(snap: Snapshot, runs: Which, which: Which) -> list[list[Any]]:
+    """Return one row for each correction (of `which`) that a run (of `runs`) was shown, oldest first."""
+    condition = f"{runs.run_condition} AND {which.condition}"
+    return snap.rows(_HEEDED.format(condition), **(which.params() | runs.params()))

@@ -10,51 +10,63 @@ it is. They are no part of history; they are made from it, and can be made again
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from engine.ids import digest
+from engine.relevance import Candidate
 from engine.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from engine.store.database import Database
 
-EXACT: Final = 4_000  # so many vectors are compared as fast as the index is asked twice
+EXACT: Final = 4_000  # so many vectors are compared as fast as the index is asked
 WIDEST: Final = 4_096
 
 _ACTIVE: Final = (
     "((k.since <= $r AND k.state STARTS WITH 'applied') OR "
-    "(k.since > $r AND [i IN range(0, size(coalesce(k.past_since, [])) - 1) WHERE k.past_since[i] <= $r | k.past_state[i]][-1] "
-    "STARTS WITH 'applied'))"
+    "(k.since > $r AND [i IN range(0, size(coalesce(k.past_since, [])) - 1) "
+    "WHERE k.past_since[i] <= $r | k.past_state[i]][-1] STARTS WITH 'applied'))"
 )
+# The ranking of the index itself puts the right one of 2,300 into its first three for 1 question of 10.
 _WORDS: Final = (
-    "CALL db.idx.fulltext.queryNodes('Correction', $query) YIELD node, score WITH node AS k, score "
+    "UNWIND $queries AS q CALL db.idx.fulltext.queryNodes('Correction', q[0]) YIELD node "
+    "WITH node AS k, sum(q[1]) AS score "
     f"WHERE k.born <= $r AND k.audience IN $audiences AND {_ACTIVE} "
     "RETURN k.id, score ORDER BY score DESC, k.born DESC, k.id LIMIT $limit"
 )
 _OF: Final = "v.audience IN $audiences AND v.space = $space AND v.born <= $r"
 _OF_ENTITY: Final = f"v.entity_key = $entity AND {_OF}"
-_NEAREST: Final = {
-    False: "CALL db.idx.vector.queryNodes('CorrectionVector', 'vector', $k, vecf32($vector)) YIELD node, score "
+_NEAREST: Final = (
+    "CALL db.idx.vector.queryNodes('CorrectionVector', 'vector', $k, vecf32($vector)) YIELD node, score "
     f"WITH node AS v, score AS distance WHERE {_OF} MATCH (v)-[:EMBEDS]->(k:Correction) WHERE {_ACTIVE} "
-    "RETURN k.id, distance ORDER BY distance, k.id LIMIT $limit",
-}
+    "RETURN k.id ORDER BY distance, k.id LIMIT $limit"
+)
 _EXACT: Final = {
     entity: f"MATCH (v:CorrectionVector) WHERE {which} MATCH (v)-[:EMBEDS]->(k:Correction) WHERE {_ACTIVE} "
     "WITH k, vec.cosineDistance(v.vector, vecf32($vector)) AS distance "
-    "RETURN k.id, distance ORDER BY distance, k.id LIMIT $limit"
+    "RETURN k.id ORDER BY distance, k.id LIMIT $limit"
     for entity, which in ((False, _OF), (True, _OF_ENTITY))
 }
+_COSINES: Final = (
+    "MATCH (v:CorrectionVector) WHERE v.id IN $ids WITH v.id AS id, "
+    "vec.cosineDistance(v.vector, vecf32($vector)) AS a, vec.cosineDistance(v.vector, vecf32($middle)) AS b "
+    "RETURN id, a, b"
+)
+_CANDIDATES: Final = (
+    "MATCH (k:Correction) WHERE k.id IN $ids RETURN k.id, k.agent, k.entity, k.field, coalesce(k.terms, '')"
+)
+_CROWD: Final = f"MATCH (v:CorrectionVector) WHERE {_OF} WITH v ORDER BY v.id LIMIT $limit RETURN v.vector"
 _COUNT: Final = {
     entity: f"MATCH (v:CorrectionVector) WHERE {which} RETURN count(v)"
     for entity, which in ((False, _OF), (True, _OF_ENTITY))
 }
 _ANY: Final = "MATCH (k:Correction) RETURN count(k) > 0"
 _ALL_VECTORS: Final = "MATCH (v:CorrectionVector) RETURN count(v)"
+_VISIBLE: Final = "MATCH (k:Correction) WHERE k.audience IN $audiences AND k.born <= $r RETURN count(k)"
 _SAMPLE: Final = (
-    "MATCH (k:Correction) WHERE k.audience IN $audiences AND k.born <= $r "
-    "RETURN k.terms ORDER BY k.born DESC LIMIT $limit"
+    "MATCH (k:Correction) WHERE k.audience IN $audiences AND k.born <= $r RETURN k.terms ORDER BY k.id LIMIT $limit"
 )
 
 _SPACE: Final = "MATCH (s:VectorSpace {id: $id}) RETURN s.until"
@@ -100,41 +112,57 @@ class Within:
         found: dict[str, object] = {"audiences": list(self.audiences)}
         return found if self.entity is None else found | {"entity": self.entity}
 
-    def fulltext(self, terms: Sequence[str]) -> str:
-        """Return the full-text query for what has any of `terms`, within this."""
+    def fulltext(self, term: str) -> str:
+        """Return the full-text query for what has a term, within this."""
         entity = f"@entity_key:{self.entity} " if self.entity is not None else ""
-        return f"@audience:({'|'.join(self.audiences)}) {entity}@terms:({'|'.join(terms)})"
+        return f"@audience:({'|'.join(self.audiences)}) {entity}@terms:({term})"
 
 
-def by_words(snap: Snapshot, within: Within, terms: Sequence[str], limit: int) -> list[tuple[str, float]]:
-    """Return (correction, score) of the active corrections that have any of `terms`, best first."""
-    params = {**within.params(), "query": within.fulltext(terms), "limit": limit}
-    return [(row[0], float(row[1])) for row in snap.rows(_WORDS, **params)]
+def by_words(snap: Snapshot, within: Within, weights: Mapping[str, float], limit: int) -> list[tuple[str, float]]:
+    """Return (correction, sum of the weights of the terms that it has) of the active corrections, best first."""
+    queries = [[within.fulltext(term), weight] for term, weight in weights.items()]
+    rows = snap.rows(_WORDS, **within.params(), queries=queries, limit=limit)
+    return [(row[0], float(row[1])) for row in rows]
 
 
 def by_meaning(
     snap: Snapshot, within: Within, space: str, vector: Sequence[float], limit: int, count: int, total: int
-) -> list[tuple[str, float]]:
-    """Return (correction, cosine) of the active corrections nearest to `vector`, best first.
+) -> list[str]:
+    """Return the active corrections whose vectors are nearest to `vector`, nearest first.
 
     `count` of `total` vectors are within what may be looked at.
     """
     params = {**within.params(), "space": space, "vector": list(vector), "limit": limit}
     if within.entity is None and count > EXACT:
         # Of the nearest, a share of count/total can be expected to be within.
-        wide = min(WIDEST, int(3 * limit * total / count) + limit)
-        while True:
-            rows = snap.rows(_NEAREST[False], **params, k=wide)
+        wide = int(2 * limit * total / count) + limit
+        while wide <= WIDEST:
+            rows = snap.rows(_NEAREST, **params, k=wide)
             if len(rows) >= limit:
-                return _cosines(rows)
-            if wide >= WIDEST:
-                break
-            wide = min(WIDEST, wide * 8)
-    return _cosines(snap.rows(_EXACT[within.entity is not None], **params))
+                return [row[0] for row in rows]
+            wide *= 4
+    return [row[0] for row in snap.rows(_EXACT[within.entity is not None], **params)]
 
 
-def _cosines(rows: list[list[Any]]) -> list[tuple[str, float]]:
-    return [(row[0], 1.0 - float(row[1])) for row in rows]
+def cosines(
+    snap: Snapshot, space: str, ids: Sequence[str], vector: Sequence[float], middle: Sequence[float]
+) -> dict[str, tuple[float, float]]:
+    """Return for each correction that has a vector its cosines to `vector` and to `middle`."""
+    names = {vector_id(correction, space): correction for correction in ids}
+    rows = snap.rows_for(_COSINES, names, vector=list(vector), middle=list(middle))
+    return {names[row[0]]: (1.0 - float(row[1]), 1.0 - float(row[2])) for row in rows}
+
+
+def candidates(snap: Snapshot, ids: Sequence[str]) -> list[Candidate]:
+    """Return what judging some corrections needs, in the order asked for."""
+    rows = {row[0]: Candidate(*row) for row in snap.rows_for(_CANDIDATES, ids)}
+    return [rows[name] for name in ids if name in rows]
+
+
+def crowd_vectors(snap: Snapshot, within: Within, space: str, limit: int) -> list[list[float]]:
+    """Return the vectors of some corrections that may be looked at; which ones is as good as random, but fixed."""
+    rows = snap.rows(_CROWD, audiences=list(within.audiences), space=space, limit=limit)
+    return [list(row[0]) for row in rows]
 
 
 def any_recallable(snap: Snapshot) -> bool:
@@ -154,8 +182,13 @@ def all_vectors(snap: Snapshot) -> int:
 
 
 def sample_terms(snap: Snapshot, within: Within, limit: int) -> list[str]:
-    """Return the terms of the newest corrections, to learn which are common."""
+    """Return the terms of some corrections, to learn which are common; which ones is as good as random, but fixed."""
     return [row[0] for row in snap.rows(_SAMPLE, audiences=list(within.audiences), limit=limit) if row[0]]
+
+
+def visible_count(snap: Snapshot, within: Within) -> int:
+    """Return how many corrections the audiences may see, whatever their status."""
+    return int(snap.rows(_VISIBLE, audiences=list(within.audiences))[0][0])
 
 
 # --- the vectors ---------------------------------------------------------------------------------------------

@@ -147,6 +147,7 @@ KEYS: Final = (
     "agent_key",
     "day",
     "heeded",
+    "approved_by",
     # learnings
     "verified",
     "how",

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 import engine
+from pages.parts.tables import table
 from pages.parts.words import TIER_MEANINGS, TIER_NAMES, counted, status
 
 COUNTED: Final = ("acted", "needs_review", "held", "weakened", "untouched")
@@ -33,16 +34,7 @@ def show_effects(impact: engine.Impact, key: str) -> None:
     frame = effects_frame(impact)
     if len(frame):
         with st.expander(f"As a table, with paths ({counted(len(frame), 'row')})"):
-            st.dataframe(frame, hide_index=True, key=f"{key}.table", column_order=_ORDER, alt="Effects of the change")
-            st.download_button(
-                "Download as CSV",
-                frame.to_csv(index=False),
-                file_name="effects.csv",
-                mime="text/csv",
-                key=f"{key}.csv",
-                on_click="ignore",
-                icon=":material/download:",
-            )
+            table(frame, "effects", key, "Effects of the change", _ORDER)
 
 
 def show_counts(impact: engine.Impact) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 import engine
 from pages.parts import session
 from pages.parts.graph_view import show_graph
+from pages.parts.tables import table
 from pages.parts.words import counted, plain
 
 
@@ -41,22 +42,10 @@ def show_history(workspace: engine.Workspace) -> None:
         _show_changes(workspace.compare(chosen), chosen, newest)
     st.subheader("All revisions", anchor=False)
     shown = history.sort_values("revision", ascending=False)
-    st.dataframe(
-        shown,
-        hide_index=True,
-        column_order=["revision", "at", "kind", "actor", "summary", "reason"],
-        key=f"history.table.{newest}",
-        alt="All revisions, newest first",
-    )
-    st.download_button(
-        "Download as CSV",
-        history.to_csv(index=False),
-        file_name="history.csv",
-        mime="text/csv",
-        key="history.csv",
-        on_click="ignore",
-        icon=":material/download:",
-    )
+    table(
+        shown, "history", f"history.{newest}", "All revisions, newest first",
+        ["revision", "at", "kind", "actor", "summary", "reason"],
+    )  # fmt: skip
 
 
 def _revision(workspace: engine.Workspace, newest: int) -> int:
@@ -80,10 +69,7 @@ def _moved(workspace: engine.Workspace, key: str, newest: int) -> None:
 def _show_changes(changes: pd.DataFrame, chosen: int, newest: int) -> None:
     st.subheader(f"What changed between revision {chosen} and {newest}", anchor=False)
     st.caption(f"{counted(len(changes), 'node')} differ.")
-    st.dataframe(
-        changes,
-        hide_index=True,
-        column_order=["kind", "title", "before", "after"],
-        key=f"history.changes.{chosen}.{newest}",
-        alt="What differs between the two revisions",
-    )
+    table(
+        changes, "changes", f"history.{chosen}.{newest}", "What differs between the two revisions",
+        ["kind", "title", "before", "after"],
+    )  # fmt: skip

@@ -28,13 +28,13 @@ STATUS_MARKS: Final = {
     "current": "● current",
     "standing": "● standing",
     "active": "● active",
-    "applied": "● applied",
+    "pending": "○ pending",
     "proposed": "○ proposed",
     "superseded": "✗ superseded",
     "retracted": "✗ retracted",
     "withdrawn": "✗ withdrawn",
     "cancelled": "✗ cancelled",
-    "undone": "✗ undone",
+    "reverted": "✗ reverted",
     "needs_review": "⚠ needs review",
     "held": "‖ on hold",
     "done": "✓ done",
@@ -66,3 +66,16 @@ def claim_status(claim: engine.Claim) -> str:
 def counted(number: int, noun: str) -> str:
     """Return `1 claim`, `2 claims`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def percent(share: float | None) -> str:
+    """Return a share as `83 %`; a dash where there is none."""
+    return "–" if share is None else f"{share:.0%}".replace("%", " %")
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took, in its largest unit: `3 days`."""
+    for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return counted(round(seconds / size), noun)
+    return "less than a minute"
