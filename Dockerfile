@@ -19,5 +19,6 @@ USER corrigenda
 EXPOSE 8501
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=2)"]
-# All addresses of the container; docker-compose.yml publishes the port on loopback only.
+# All addresses of the container; docker-compose.yml publishes the port on loopback only, and says so. Without that
+# (CORRIGENDA_PUBLISHED_ADDRESS) the app starts only when there is a token for its API.
 CMD ["streamlit", "run", "app.py", "--server.address", "0.0.0.0", "--server.port", "8501"]

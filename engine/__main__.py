@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from engine import correction_commands, mcp_server, tokens
 from engine.rules import RULES, load_cases, score, table
 
 
@@ -15,7 +16,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     rules = commands.add_parser("rules", help="compare the propagation rules on files of cases (JSON lines)")
     rules.add_argument("files", nargs="+", help="files of propagation cases")
+    rules.set_defaults(run=_rules)
+    correction_commands.add_commands(commands)
+    mcp_server.add_command(commands)
+    tokens.add_commands(commands)
     options = parser.parse_args(arguments)
+    code: int = options.run(options)
+    return code
+
+
+def _rules(options: argparse.Namespace) -> int:
     try:
         cases = [case for file in options.files for case in load_cases(file)]
     except OSError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import comparison, versions
+from engine.agent_registry import Agents
 from engine.asking import Asking
 from engine.correction_memory import Corrections
 from engine.correction_records import CorrectionHit
@@ -25,6 +26,7 @@ from engine.learning_memory import Learnings
 from engine.learnings import Found
 from engine.notices import Notice, NoticeKind, Subscriber
 from engine.planning import Plan, Planner, carry_out
+from engine.recording import Reverting
 from engine.records import (
     Action,
     Answer,
@@ -50,6 +52,7 @@ from engine.store.claims import fetch_claims
 from engine.store.corrections import correction_lives, fetch_corrections
 from engine.store.database import Database
 from engine.store.snapshot import Snapshot, head
+from engine.tokens import Tokens
 from engine.versions import NewVersion, Reanchoring
 from engine.view import WorkspaceView, moment
 
@@ -75,6 +78,16 @@ class Workspace(WorkspaceView):
     def learnings(self) -> Learnings:
         """What agents and people concluded."""
         return Learnings(self)
+
+    @property
+    def tokens(self) -> Tokens:
+        """Who may use the HTTP API, and as whom."""
+        return Tokens(self)
+
+    @property
+    def agents(self) -> Agents:
+        """The agents whose corrections are taken."""
+        return Agents(self)
 
     def subscribe(self, subscriber: Subscriber, *kinds: str) -> Callable[[], None]:
         """Call `subscriber` with each `Notice` of these kinds (none named: all) about this workspace.
@@ -384,11 +397,24 @@ class Workspace(WorkspaceView):
     def undo(self, correction_id: str, reviewer: str = "", reason: str = "") -> Applied:
         """Undo a correction, with those that corrected its replacement later, as one revision.
 
-        Afterwards everything derived is as if the undone corrections had never been.
+        Afterwards everything derived is as if the undone corrections had never been. A record of what an agent put
+        out is reverted: see `ws.corrections.revert`.
 
         Raises:
             UnknownNode: there is no such correction.
         """
+        found = self.correction(correction_id)
+        if found.kind == "output" or found.status == "pending":
+            plan, revision = self._change(Reverting(correction_id, reviewer, reason).plan)
+            reverted = self._as_of(revision).correction(correction_id)
+            return Applied(
+                correction=reverted,
+                corrections=[reverted],
+                replacement=None,
+                impact=Impact(),
+                revision=revision,
+                already_applied=plan.change.empty,
+            )
         plan, revision = self._change(Unmaking(correction_id, reviewer, reason).plan)
         return self._applied(plan, revision)
 
