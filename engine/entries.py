@@ -105,6 +105,7 @@ class Entry:
             "tenant_key": party("tenant", self.tenant_id),
             "agent_key": party("agent", self.agent_name),
             "entity_key": party("entity", self.entity_key) if self.entity_key else None,
+            "about": " ".join(phrase_terms(f"{self.entity_key or ''} {self.field or ''}")) or None,
             "terms": index_text(
                 self.field, self.entity_key, self.original_value, self.corrected_value, self.reason, self.original_input
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from engine.store.corrections import status_of
 from engine.store.measures import Which
 from engine.store.snapshot import Snapshot
 
+COUNTED: Final = ("active", "superseded")
+"""What people did correct: reverted ones are taken back, pending ones are yet to be looked at."""
 Z: Final = 1.959963984540054  # of 95 %
 
 
@@ -47,21 +50,27 @@ def which(
 
 def stats(snap: Snapshot, chosen: Which) -> CorrectionStats:
     """Return what the chosen corrections come to."""
-    statuses = measures.by_status(snap, chosen)
-    by_status: dict[str, int] = {status_of(State(stored)): number for stored, number in statuses.items()}
-    total = by_status.get("active", 0) + by_status.get("superseded", 0)
+    by: dict[str, Counter[str]] = {name: Counter() for name in measures.TALLIED}
+    for values, number in measures.tally(snap, chosen):
+        status = status_of(State(str(values["status"])))
+        by["status"][status] += number
+        if status in COUNTED:
+            for name in measures.TALLIED[1:]:
+                if value := values[name]:
+                    by[name][value] += number
+    total = sum(by["status"][status] for status in COUNTED)
     runs = measures.runs(snap, chosen)
     corrected = min(measures.corrected_runs(snap, chosen), runs)
     again = measures.repeated(snap, chosen)
     return CorrectionStats(
         total=total,
-        by_entity_key=measures.counted_by(snap, chosen, "entity"),
-        by_field=measures.counted_by(snap, chosen, "field"),
-        by_agent=measures.counted_by(snap, chosen, "agent"),
-        by_author_kind=measures.counted_by(snap, chosen, "author_kind"),
-        by_author=measures.counted_by(snap, chosen, "author"),
-        by_status=by_status,
-        by_day=dict(sorted(measures.counted_by(snap, chosen, "day").items())),
+        by_entity_key=measures.by_entity(snap, chosen),
+        by_field=_most_first(by["field"]),
+        by_agent=_most_first(by["agent"]),
+        by_author_kind=_most_first(by["author_kind"]),
+        by_author=_most_first(by["author"]),
+        by_status=_most_first(by["status"]),
+        by_day=dict(sorted(by["day"].items())),
         runs=runs,
         corrected_runs=corrected,
         first_pass_accuracy=1 - corrected / runs if runs else None,
@@ -69,6 +78,10 @@ def stats(snap: Snapshot, chosen: Which) -> CorrectionStats:
         recurred=again,
         recurrence_rate=again / total if total else None,
     )
+
+
+def _most_first(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def accuracy(snap: Snapshot, chosen: Which) -> list[dict[str, Any]]:

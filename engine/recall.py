@@ -2,37 +2,52 @@
 
 Two rankings are fused by reciprocal rank (Cormack, Clarke, Büttcher 2009): by the words of the field, the values, the
 reason, the entity and the original input, and by the meaning of the same. Rank alone always finds something, so
-each hit is then judged, and what is below the floor is not returned.
+each candidate is then judged by several signals, and what is below the floor is not returned.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
+from engine.backdrops import BACKDROP, IDLE
 from engine.correction_records import Caller, CorrectionHit
 from engine.embeddings import Embedder
 from engine.entries import audiences, party
 from engine.errors import InvalidInput, ModelUnavailable
-from engine.relevance import FLOOR, Signals, judged
+from engine.relevance import FLOOR, Asked, Crowd, Matrix, Outlook, Signals, Talk, Vocabulary, compared, judged
 from engine.store.corrections import fetch_corrections
-from engine.store.recall import Within, all_vectors, by_meaning, by_words, sample_terms, vector_count
+from engine.store.recall import (
+    Within,
+    all_vectors,
+    by_meaning,
+    by_words,
+    candidates,
+    cosines,
+    crowd_vectors,
+    sample_terms,
+    vector_count,
+    visible_count,
+)
 from engine.store.snapshot import Snapshot
-from engine.terms import query_terms
 from engine.vectors import VectorKeeper
 
 QUERY_LIMIT: Final = 100_000
 LARGEST: Final = 100
-WIDE: Final = 40  # how many of each ranking are fused
-JUDGED: Final = 20  # how many of the fused are looked at closely
+WIDE: Final = 50  # how many of each ranking are fused
+JUDGED: Final = 60  # how many of the fused are judged
 FUSION: Final = 60.0  # the constant of reciprocal rank fusion
-COMMON: Final = 0.05  # a word in more of the corrections than this share is common
-RARE_ENOUGH: Final = 3  # with so many words that are not, common ones are left out of the query
+MEANT: Final = 1_000  # characters of a query whose meaning is looked for
 SAMPLE: Final = 1_000
+CROWD: Final = 256
 TERMS: Final = 24
+MATCHES: Final = 12_000  # about so many corrections are looked at for their words; each costs a microsecond
+KEPT: Final = 500
 
 
 @dataclass(frozen=True)
@@ -44,14 +59,47 @@ class Recalled:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Lexicon:
+    """What is known of the words that some callers may see. Only a guide, so an older one will do."""
+
+    revision: int
+    vocabulary: Vocabulary
+    visible: int
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known of the vectors that some callers may see. Only a guide, so an older one will do."""
+
+    revision: int
+    count: int
+    total: int
+    crowd: Crowd
+
+
+@dataclass(frozen=True)
+class Near:
+    """What a search by meaning came to."""
+
+    ranked: list[str] = field(default_factory=list)
+    outlook: Outlook | None = None
+    talk: Talk | None = None
+    vector: Sequence[float] = ()
+    middle: Sequence[float] = ()
+    mode: str = "words and meaning"
+    note: str = ""
+
+
 @dataclass
 class Recaller:
-    """Searches corrections; what it learned of a workspace's words it keeps for a while."""
+    """Searches corrections; what it learned of a workspace's words and vectors it keeps for a while."""
 
     embedder: Embedder | None
     keeper: VectorKeeper | None
-    _common: dict[tuple[str, tuple[str, ...]], tuple[int, frozenset[str]]] = field(default_factory=dict)
-    _counts: dict[tuple[str, Within], tuple[int, int, int]] = field(default_factory=dict)
+    _lexicons: OrderedDict[tuple[str, Within], Lexicon] = field(default_factory=OrderedDict)
+    _surroundings: OrderedDict[tuple[str, Within], Surroundings] = field(default_factory=OrderedDict)
+    _backdrops: dict[str, tuple[Matrix, Matrix]] = field(default_factory=dict)
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def recall(
@@ -69,58 +117,111 @@ class Recaller:
             InvalidInput: the query is not text, or `top_k` or `min_score` is out of range.
         """
         text, floor = _checked(query, top_k, min_score)
-        within = Within(tuple(audiences(caller)), party("entity", entity_key) if entity_key else None)
-        terms = self._telling(snap, within, query_terms(text)) if text.strip() else []
-        words = by_words(snap, within, terms, WIDE) if terms else []
-        meaning, mode, note = self._by_meaning(snap, within, text) if text.strip() else ([], "words and meaning", "")
-        ranked = fused([[name for name, _ in words], [name for name, _ in meaning]])[:JUDGED]
-        found = fetch_corrections(snap, ranked)
-        near = dict(meaning)
-        crowd = [cosine for _, cosine in meaning]
-        scored = [
-            (judged(Signals.of(text, correction, near.get(name), crowd, bool(entity_key))), place, correction)
-            for place, (name, correction) in enumerate(found.items())
-        ]
-        scored.sort(key=lambda entry: (-entry[0], entry[1]))
-        hits = [CorrectionHit(correction=k, score=round(score, 4)) for score, _, k in scored if score >= floor]
-        return Recalled(hits[:top_k], mode, note)
+        judgements, near = self.judge(snap, text, caller, entity_key)
+        scores = judged([signals for _, signals in judgements], near.talk)
+        names = [name for name, _ in judgements]
+        scored = sorted(zip(scores, names, strict=True), key=lambda entry: -entry[0])
+        best = [(name, score) for score, name in scored if score >= floor][:top_k]
+        found = fetch_corrections(snap, [name for name, _ in best])
+        hits = [CorrectionHit(correction=found[name], score=round(score, 4)) for name, score in best if name in found]
+        return Recalled(hits, near.mode, near.note)
 
-    def _by_meaning(self, snap: Snapshot, within: Within, text: str) -> tuple[list[tuple[str, float]], str, str]:
+    def judge(
+        self, snap: Snapshot, text: str, caller: Caller, entity_key: str | None = None
+    ) -> tuple[list[tuple[str, Signals]], Near]:
+        """Return the most promising corrections with what speaks for them, in the order of both rankings fused."""
+        if not text.strip():
+            return [], Near()
+        every = Within(tuple(audiences(caller)))
+        within = Within(every.audiences, party("entity", entity_key)) if entity_key else every
+        lexicon = self._lexicon(snap, every)
+        asked = Asked(text, lexicon.vocabulary, caller.agent_name, bool(entity_key))
+        words = self._by_words(snap, within, lexicon, asked)
+        near = self._by_meaning(snap, every, within, text)
+        ranked = fused([words, near.ranked])[:JUDGED]
+        lie: dict[str, tuple[float, float]] = {}
+        if near.outlook is not None and self.keeper is not None:
+            lie = cosines(snap, self.keeper.space, ranked, near.vector, near.middle)
+        found = candidates(snap, ranked)
+        signals = compared([Signals.of(asked, each, near.outlook, lie.get(each.id)) for each in found])
+        return [(each.id, one) for each, one in zip(found, signals, strict=True)], near
+
+    def _by_words(self, snap: Snapshot, within: Within, lexicon: Lexicon, asked: Asked) -> list[str]:
+        telling, rest = telling_terms(asked.terms, lexicon.vocabulary, lexicon.visible)
+        found = by_words(snap, within, {term: asked.weights[term] for term in telling}, WIDE) if telling else []
+        if not found and rest:
+            # None of the telling words is anywhere: what there is, the common ones have to find.
+            found = by_words(snap, within, {term: asked.weights[term] for term in rest[:2]}, WIDE)
+        return [name for name, _ in found]
+
+    def _by_meaning(self, snap: Snapshot, every: Within, within: Within, text: str) -> Near:
         if self.embedder is None or self.keeper is None:
-            return [], "words", "Searched by words only: there is no embedding model."
+            return Near(mode="words", note="Searched by words only: there is no embedding model.")
         try:
             missing = self.keeper.missing(snap)
-            space = self.embedder.space
-            count, total = self._count(snap, within, space)
-            found = by_meaning(snap, within, space, self.embedder.query(text), WIDE, count, total) if count else []
+            space = self.keeper.space
+            known = self._surrounding(snap, every, space)
+            vector = self.embedder.query(text[:MEANT])
+            said = self.embedder.passages([text[:MEANT]])[0]
+            backdrop, idle = self._backdrop(space)
         except ModelUnavailable as error:
-            return [], "words", f"Searched by words only: {error}"
+            return Near(mode="words", note=f"Searched by words only: {error}")
         note = f"{missing:,} corrections have no vector yet; those were searched by words." if missing else ""
-        return found, "words and meaning", note
+        outlook = known.crowd.seen_from(vector, idle)
+        direction = outlook.direction.tolist()
+        ranked = by_meaning(snap, within, space, direction, WIDE, known.count, known.total) if known.count else []
+        talk = Talk.of(said, idle, backdrop, outlook, space)
+        return Near(ranked, outlook, talk, vector, known.crowd.mean.tolist(), note=note)
 
-    def _count(self, snap: Snapshot, within: Within, space: str) -> tuple[int, int]:
-        """Return how many vectors are within reach, of how many. Only a guide, so an older count will do."""
-        key = (f"{snap.graph}/{space}", within)
-        kept = self._counts.get(key)
-        if kept is None or not kept[1] or _outdated(kept[0], snap.revision):
-            kept = (snap.revision, vector_count(snap, within, space), all_vectors(snap))
+    def _lexicon(self, snap: Snapshot, every: Within) -> Lexicon:
+        key = (snap.graph, every)
+        kept = self._lexicons.get(key)
+        if kept is None or _outdated(kept.revision, snap.revision):
+            texts = sample_terms(snap, every, SAMPLE)
+            visible = len(texts) if len(texts) < SAMPLE else visible_count(snap, every)
+            kept = Lexicon(snap.revision, Vocabulary.of(texts), visible)
             with self._mutex:
-                self._counts[key] = kept
-        return kept[1], kept[2]
+                self._lexicons[key] = kept
+                while len(self._lexicons) > KEPT:
+                    self._lexicons.popitem(last=False)
+        return kept
 
-    def _telling(self, snap: Snapshot, within: Within, terms: Sequence[str]) -> list[str]:
-        """Leave common words out of a query that has enough others: they cost most and tell least."""
-        key = (snap.graph, tuple(within.audiences))
-        kept = self._common.get(key)
-        if kept is None or _outdated(kept[0], snap.revision):
-            texts = sample_terms(snap, within, SAMPLE)
-            having = Counter(term for text in texts for term in set(text.split()))
-            common = frozenset(term for term, n in having.items() if n > COMMON * len(texts)) if texts else frozenset()
-            kept = (snap.revision, common)
+    def _surrounding(self, snap: Snapshot, every: Within, space: str) -> Surroundings:
+        key = (f"{snap.graph}/{space}", every)
+        kept = self._surroundings.get(key)
+        if kept is None or not kept.count or _outdated(kept.revision, snap.revision):
+            backdrop, _ = self._backdrop(space)
+            rows = np.asarray(crowd_vectors(snap, every, space, CROWD), dtype=np.float32)
+            crowd = Crowd(np.vstack([rows, backdrop]) if len(rows) else backdrop)
+            kept = Surroundings(snap.revision, vector_count(snap, every, space), all_vectors(snap), crowd)
             with self._mutex:
-                self._common[key] = kept
-        telling = [term for term in terms if term not in kept[1]]
-        return (telling if len(telling) >= RARE_ENOUGH else list(terms))[:TERMS]
+                self._surroundings[key] = kept
+                while len(self._surroundings) > KEPT:
+                    self._surroundings.popitem(last=False)
+        return kept
+
+    def _backdrop(self, space: str) -> tuple[Matrix, Matrix]:
+        """Return the vectors of the backdrop and of idle talk; they are made once."""
+        if space not in self._backdrops and self.embedder is not None:
+            rows = np.asarray(self.embedder.passages([*BACKDROP, *IDLE]), dtype=np.float32)
+            self._backdrops[space] = rows[: len(BACKDROP)], rows[len(BACKDROP) :]
+        return self._backdrops[space]
+
+
+def telling_terms(terms: Sequence[str], vocabulary: Vocabulary, visible: int) -> tuple[list[str], list[str]]:
+    """Part the terms of a query into those it is worth looking for, rarest first, and common ones.
+
+    Common words cost most and tell least. Where there are few corrections, none is left out.
+    """
+    ordered = sorted(terms, key=vocabulary.share)
+    telling: list[str] = []
+    matches = 0.0
+    for term in ordered:
+        matches += vocabulary.share(term) * visible
+        if len(telling) >= TERMS or (matches > MATCHES and vocabulary.share(term) > 0):
+            break
+        telling.append(term)
+    return telling, ordered[len(telling) :]
 
 
 def _outdated(counted: int, revision: int) -> bool:

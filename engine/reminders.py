@@ -27,7 +27,14 @@ def remind(snap: Snapshot, recaller: Recaller, agent: str, text: str, top_k: int
     """Return the corrections that matter for what an agent is about to do; no model is loaded when there are none."""
     if not any_recallable(snap):
         return []
-    return recaller.recall(snap, text[:LOOKED_AT], Caller(agent_name=agent), top_k).hits
+    hits = recaller.recall(snap, text[:LOOKED_AT], Caller(agent_name=agent), top_k).hits
+    return [hit for hit in hits if bears_on(hit.correction, text)] if agent == EXTRACTOR else hits
+
+
+def bears_on(correction: Correction, text: str) -> bool:
+    """Return whether a text that is taken in names what a correction is about, or holds one of its values."""
+    named = (correction.entity_key, correction.original_value, correction.corrected_value)
+    return any(shown(value).strip() and stands_in(value, text) for value in named)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,10 @@ from engine.store.recall import (
 from engine.store.snapshot import Snapshot, chunks
 from engine.values import decoded, shown
 
+PASSAGE: Final = "c2"  # raise it when `passage` gives another text: the vectors are then of another space
 AT_ONCE: Final = 32  # about a second of the local model; more are made in the background
 BATCH: Final = 32
+VALUE: Final = 300  # characters of each value that go into a vector
 GIVEN: Final = 600  # characters of the original input that go into a vector
 log = logging.getLogger(__name__)
 
@@ -40,13 +42,12 @@ def passage(correction: Unembedded) -> str:
     corrected = correction.corrected
     if correction.encoded and corrected is not None:
         corrected = shown(decoded(corrected))
-    where = " ".join(part for part in (correction.entity, correction.field) if part)
-    parts = [f"{where}: {original} → {corrected or ''}" if where else f"{original} → {corrected or ''}"]
-    if correction.reason:
-        parts.append(correction.reason)
-    if correction.given:
-        parts.append(correction.given[:GIVEN])
-    return "\n".join(parts)
+    named = correction.field.replace("_", " ").capitalize() if correction.field else ""
+    where = " of ".join(part for part in (named, correction.entity) if part)
+    change = f"not {original[:VALUE]} but {(corrected or '')[:VALUE]}."
+    parts = [correction.given[:GIVEN]] if correction.given else []
+    parts += [f"{where}: {change}" if where else change, *filter(None, [correction.reason])]
+    return " ".join(parts)
 
 
 @dataclass
@@ -71,6 +72,11 @@ class VectorKeeper:
     _mutex: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def space(self) -> str:
+        """The space of the vectors: the model's, and which texts they are made from."""
+        return f"{self.embedder.space}.{PASSAGE}"
+
     def missing(self, snap: Snapshot) -> int:
         """Make the vectors that are missing, if they are few; else see to it that they are being made.
 
@@ -86,11 +92,11 @@ class VectorKeeper:
             progress = self.progress(snap)
             return max(progress.total - progress.done, 1)
         with self._lock(graph):
-            since = max(self._until.get(graph, 0), embedded_until(snap, self.embedder.space))
+            since = max(self._until.get(graph, 0), embedded_until(snap, self.space))
             if since >= snap.revision:
                 self._until[graph] = since
                 return 0
-            todo = without_vector(snap, self.embedder.space, since)
+            todo = without_vector(snap, self.space, since)
             if len(todo) <= AT_ONCE:
                 self._make(snap, todo, Progress(), since)
                 return 0
@@ -130,11 +136,11 @@ class VectorKeeper:
                 return
             corrections = to_embed(snap, ids)
             vectors = self.embedder.passages([passage(correction) for correction in corrections])
-            write_vectors(snap.database, snap.graph, self.embedder.space, corrections, vectors)
+            write_vectors(snap.database, snap.graph, self.space, corrections, vectors)
             progress.done += len(ids)
-        mark_embedded(snap.database, snap.graph, self.embedder.space, self.embedder.dimensions, snap.revision)
+        mark_embedded(snap.database, snap.graph, self.space, self.embedder.dimensions, snap.revision)
         if todo and not since:
-            forget_other_spaces(snap.database, snap.graph, self.embedder.space)
+            forget_other_spaces(snap.database, snap.graph, self.space)
         self._until[snap.graph] = max(snap.revision, self._until.get(snap.graph, 0))
 
     def _in_background(self, snap: Snapshot, total: int) -> None:
@@ -149,8 +155,8 @@ class VectorKeeper:
     def _work(self, snap: Snapshot, progress: Progress) -> None:
         try:
             with self._lock(snap.graph):
-                since = embedded_until(snap, self.embedder.space)
-                todo = without_vector(snap, self.embedder.space, since)
+                since = embedded_until(snap, self.space)
+                todo = without_vector(snap, self.space, since)
                 progress.total = len(todo)
                 self._make(snap, todo, progress, since)
         except WorkbenchError as error:

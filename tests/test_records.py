@@ -900,7 +900,7 @@ def test_another_model_embeds_anew_in_the_background_and_mixes_no_spaces(
         assert (progress.done, progress.running, progress.error) == (200, False, "")
         assert nearest(ws, newer) == 200
         spaces = ws._snapshot().rows("MATCH (v:CorrectionVector) RETURN DISTINCT v.space")
-        assert [row[0] for row in spaces] == ["words.v2"]
+        assert [row[0] for row in spaces] == [f"words.v2.{PASSAGE}"]
         after = ws.corrections.recall("total of old 7", Caller(agent_name="bot"), top_k=1, min_score=0.0)
         assert (after.note, after.hits[0].correction.original_value) == ("", "old 7")
 

@@ -70,28 +70,29 @@ class Which:
         return {key: value for key, value in named.items() if value is not None}
 
 
-def counted_by(snap: Snapshot, which: Which, what: str) -> dict[str, int]:
-    """Return how many corrections have each value of a property, most first; those without it are left out."""
-    column = {
-        "entity": "k.entity",
-        "field": "k.field",
-        "agent": "k.agent",
-        "author_kind": "coalesce(k.author_kind, 'human')",
-        "author": "k.reviewer",
-        "day": "coalesce(k.day, substring(k.at, 0, 10))",
-    }[what]
+TALLIED: Final = ("status", "agent", "field", "author_kind", "author", "day")
+
+
+def tally(snap: Snapshot, which: Which) -> list[tuple[dict[str, str | None], int]]:
+    """Return how many corrections share each combination of what has few values; `status` is as stored.
+
+    One pass over the corrections, however much is asked of them.
+    """
     query = (
-        f"MATCH (k:Correction) WHERE {which.condition} {_COUNTED} WITH {column} AS name "
-        "WHERE name IS NOT NULL AND name <> '' RETURN name, count(*) AS times ORDER BY times DESC, name"
+        f"MATCH (k:Correction) WHERE {which.condition} WITH {_STATE} AS state, k.agent AS agent, k.field AS field, "
+        "coalesce(k.author_kind, 'human') AS author_kind, k.reviewer AS author, "
+        "coalesce(k.day, substring(k.at, 0, 10)) AS day "
+        "RETURN split(state, ':')[0] AS status, agent, field, author_kind, author, day, count(*)"
     )
-    return {row[0]: row[1] for row in snap.rows(query, **which.params())}
+    rows = snap.rows(query, **which.params())
+    return [(dict(zip(TALLIED, row[:-1], strict=True)), row[-1]) for row in rows]
 
 
-def by_status(snap: Snapshot, which: Which) -> dict[str, int]:
-    """Return how many corrections have each stored status."""
+def by_entity(snap: Snapshot, which: Which) -> dict[str, int]:
+    """Return how many corrections that count are about each entity, most first."""
     query = (
-        f"MATCH (k:Correction) WHERE {which.condition} WITH {_STATE} AS state "
-        "RETURN split(state, ':')[0] AS status, count(*)"
+        f"MATCH (k:Correction) WHERE {which.condition} AND k.entity IS NOT NULL {_COUNTED} WITH k.entity AS name "
+        "RETURN name, count(*) AS times ORDER BY times DESC, name"
     )
     return {row[0]: row[1] for row in snap.rows(query, **which.params())}
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EXACT: Final = 4_000  # so many vectors are compared as fast as the index is asked
 WIDEST: Final = 4_096
+ABOUT: Final = 2.0  # a word of the entity or the field counts so much more than one of what was said
 
 _ACTIVE: Final = (
     "((k.since <= $r AND k.state STARTS WITH 'applied') OR "
@@ -55,7 +56,8 @@ _COSINES: Final = (
     "RETURN id, a, b"
 )
 _CANDIDATES: Final = (
-    "MATCH (k:Correction) WHERE k.id IN $ids RETURN k.id, k.agent, k.entity, k.field, coalesce(k.terms, '')"
+    "MATCH (k:Correction) WHERE k.id IN $ids RETURN k.id, k.agent, k.entity, k.field, coalesce(k.terms, ''), "
+    "left(coalesce(k.original, k.text, ''), 400), left(coalesce(k.corrected, k.statement, ''), 400)"
 )
 _CROWD: Final = f"MATCH (v:CorrectionVector) WHERE {_OF} WITH v ORDER BY v.id LIMIT $limit RETURN v.vector"
 _COUNT: Final = {
@@ -112,15 +114,19 @@ class Within:
         found: dict[str, object] = {"audiences": list(self.audiences)}
         return found if self.entity is None else found | {"entity": self.entity}
 
-    def fulltext(self, term: str) -> str:
-        """Return the full-text query for what has a term, within this."""
+    def fulltext(self, term: str, where: str = "terms") -> str:
+        """Return the full-text query for what has a term, within this; `where` is `terms` or `about`."""
         entity = f"@entity_key:{self.entity} " if self.entity is not None else ""
-        return f"@audience:({'|'.join(self.audiences)}) {entity}@terms:({term})"
+        return f"@audience:({'|'.join(self.audiences)}) {entity}@{where}:({term})"
 
 
 def by_words(snap: Snapshot, within: Within, weights: Mapping[str, float], limit: int) -> list[tuple[str, float]]:
     """Return (correction, sum of the weights of the terms that it has) of the active corrections, best first."""
-    queries = [[within.fulltext(term), weight] for term, weight in weights.items()]
+    queries = [
+        [within.fulltext(term, where), weight * more]
+        for term, weight in weights.items()
+        for where, more in (("terms", 1.0), ("about", ABOUT))
+    ]
     rows = snap.rows(_WORDS, **within.params(), queries=queries, limit=limit)
     return [(row[0], float(row[1])) for row in rows]
 

@@ -94,6 +94,7 @@ KEYS: Final = (
     "statement",
     "statement_key",
     "terms",
+    "about",
     "confidence",
     "confidence_kind",
     "quote",
@@ -192,6 +193,6 @@ INDEXED: Final = {
 # about, are terms as well: the index then looks at nothing else, however much others have recorded.
 FULLTEXT: Final = {
     "Claim": ("terms",),
-    "Correction": ("terms", "audience", "entity_key"),
+    "Correction": ("terms", "about", "audience", "entity_key"),
     "Learning": ("terms",),
 }

@@ -1,0 +1,1 @@
+"""Measurements: how good and how fast, on data that is made here."""
