@@ -68,7 +68,7 @@ class Corrections(CorrectionsView):
 
         The same correction again is counted (`times_seen`), not stored twice. A new one of the same agent, field,
         entity and original value supersedes the older one; so does one that finds an older one's corrected value
-        wrong, where both name the entity. One that names a claim is that claim's correction, with everything that
+        wrong. One that names a claim is that claim's correction, with everything that
         brings down. What a model records is pending until `approve`.
 
         Args:
@@ -263,8 +263,9 @@ class Corrections(CorrectionsView):
     def _tell(self, plan: Plan, revision: int, entries: Sequence[Entry]) -> None:
         """Count and announce what was recorded."""
         noted: Sequence[Noted] = plan.facts["noted"]
-        for entry in entries:
-            self._services.metrics.corrected(entry.agent_name, entry.author_kind)
+        for entry, note in zip(entries, noted, strict=True):
+            if note.created:
+                self._services.metrics.corrected(entry.agent_name, entry.author_kind)
         self._workspace._announce("memory.correction.recorded", revision, [note.correction_id for note in noted], {
             "created": sum(note.created for note in noted),
             "seen_again": sum(not note.created for note in noted),

@@ -15,6 +15,7 @@ from engine.correction_records import (
     CorrectionStats,
     EvalCase,
 )
+from engine.entries import checked_caller, may_see
 from engine.errors import InvalidInput, UnknownNode
 from engine.ids import require
 from engine.prompt_section import section
@@ -69,7 +70,8 @@ class CorrectionsView:
 
     def _found(self, snap: Snapshot, correction_id: str, caller: Caller | None) -> Correction:
         found = fetch_corrections(snap, [require(correction_id, "Correction")]).get(correction_id)
-        if found is None or (caller is not None and found.tenant_id not in (None, caller.tenant_id)):
+        checked_caller(caller)
+        if found is None or not may_see(caller, found.tenant_id, found.scope, found.user_id):
             raise UnknownNode(f"There is no correction {correction_id} in this workspace.")
         return found
 
@@ -271,6 +273,8 @@ class CorrectionsView:
 def _statuses(status: str | Sequence[str] | None) -> tuple[str, ...] | None:
     if status is None:
         return None
+    if not isinstance(status, str | list | tuple | set | frozenset):
+        raise InvalidInput(f"`status` is one or more of {', '.join(STATUSES)}.", "status")
     wanted = [status] if isinstance(status, str) else list(status)
     for name in wanted:
         if name not in STATUSES:

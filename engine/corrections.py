@@ -39,7 +39,9 @@ from engine.store.corrections import (
     correction_lives,
     corrections_by_request,
     corrections_of,
+    corrections_saying,
     fetch_corrections,
+    proposals_for,
     undone_at,
 )
 from engine.store.history import event
@@ -52,6 +54,8 @@ from engine.undo import write as write_undoing
 REVIEWER_LIMIT: Final = 200
 REASON_LIMIT: Final = 5_000
 ANONYMOUS: Final = "A reviewer"
+NEVER: Final = 2**53
+"""The revision at which a correction is outdated that is not."""
 
 
 @dataclass(frozen=True)
@@ -407,12 +411,16 @@ def write_request(
         write_undoing(snap, change, assessed.undoing)
         ids = [correction.id for correction in assessed.undoing.corrections]
         restore(snap, change, ids)
+        back = [name for name, state in assessed.change.statuses.items() if state == "current"]
+        for older in corrections_saying(snap, back):
+            change.update("Correction", older, outdated=NEVER)
         summary = f"Undid {counted(len(ids), 'correction')}{brings}."
         return Plan(change, "undo", summary, who, reason, ids[0], ids, facts)
     if request.source_id is not None:
         source = fetch_sources(snap, [request.source_id])[request.source_id]
         correction = _correction(change, "withdraw", source.name, None, who, reason, assessed.keys[0])
         _invalidate(snap, change, assessed, {request.source_id: correction})
+        _outdate(snap, change, assessed.outcome.retracted)
         lives = source_lives(snap)
         state = lives[request.source_id].at(snap.revision)
         change.move("Source", request.source_id, lives[request.source_id], state._replace(status="withdrawn"))
@@ -441,6 +449,11 @@ def write_request(
         made[asked.claim_id] = correction
     if existing is not None:
         change.move("Correction", existing, correction_lives(snap, [existing])[existing], State("applied"))
+    for claim_id, pending, life in proposals_for(snap, made):
+        if pending != existing:  # the claim is no longer what it proposed to correct
+            change.move("Correction", pending, life, State("superseded"))
+            change.link("SUPERSEDES", ("Correction", made[claim_id]), ("Correction", pending))
+    _outdate(snap, change, [*made, *assessed.outcome.retracted])
     _invalidate(snap, change, assessed, made)
     first = request.changes[0]
     what = quoted(claims[first.claim_id].statement)
@@ -452,6 +465,12 @@ def write_request(
         summary = f"Corrected {what} to {quoted(first.statement)}{brings}."
     ids = list(made.values())
     return Plan(change, request.kind, summary, who, reason, ids[0], ids, facts)
+
+
+def _outdate(snap: Snapshot, change: ChangeSet, claims: Sequence[str]) -> None:
+    """Mark the corrections whose own replacement falls: what they said is right is known to be wrong."""
+    for older in corrections_saying(snap, claims):
+        change.update("Correction", older, outdated=change.revision)
 
 
 def _invalidate(snap: Snapshot, change: ChangeSet, assessed: Assessment, made: dict[str, str]) -> None:
@@ -479,7 +498,8 @@ def _correction(
         record = {
             "scope": "global",
             "author_kind": "human",
-            "audience": audience("global", None, None, None),
+            # That a source was withdrawn says nothing about anybody's output.
+            "audience": audience("global", None, None, None) if kind != "withdraw" else None,
             "tenant_key": party("tenant", None),
             "terms": index_text(None, None, original, statement, reason, None),
         }

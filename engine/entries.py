@@ -76,11 +76,6 @@ class Entry:
             return None
         return digest("once", *_parts(self.tenant_id, self.agent_name, self.idempotency_key))
 
-    @property
-    def names_a_thing(self) -> bool:
-        """The correction says what it is about, so that a later one can find its corrected value wrong."""
-        return self.entity_key is not None
-
     def properties(self) -> dict[str, Any]:
         """Return what the graph keeps of it."""
         return {
@@ -245,6 +240,24 @@ def audiences(caller: Caller) -> list[str]:
         if caller.user_id is not None:
             tokens.append(audience("user", None, caller.user_id, tenant))
     return tokens
+
+
+def checked_caller(caller: object) -> None:
+    """Raise InvalidInput unless `caller` is a Caller or None."""
+    if caller is not None and not isinstance(caller, Caller):
+        raise InvalidInput(f"`caller` is an `engine.Caller`, not {type(caller).__name__}.", "caller")
+
+
+def may_see(caller: Caller | None, tenant: str | None, scope: str, user: str | None) -> bool:
+    """Return whether a caller may look at something of a tenant and, in the scope `user`, of a user.
+
+    Nobody in particular (None) may look at everything; a caller without a user at what any user of the tenant has.
+    """
+    if caller is None:
+        return True
+    if tenant is not None and tenant != (caller.tenant_id or "").strip():
+        return False
+    return scope != "user" or not caller.user_id or user == caller.user_id.strip()
 
 
 def party(kind: str, name: str | None) -> str:

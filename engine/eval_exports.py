@@ -16,7 +16,16 @@ from pydantic import ValidationError
 from engine.correction_records import EvalCase
 from engine.errors import InvalidInput
 from engine.record import Record
-from engine.whole_values import BLANKS, INVISIBLE, SAYS_NOTHING, differ_by_case, is_blank, patterns
+from engine.whole_values import (
+    BLANKS,
+    INVISIBLE,
+    SAYS_NOTHING,
+    differ_by_case,
+    differ_in_layout,
+    is_blank,
+    patterns,
+    spread,
+)
 
 _LINE_ENDS: Final = str.maketrans({"\u2028": r"\u2028", "\u2029": r"\u2029", "\x85": r"\u0085"})
 
@@ -103,6 +112,9 @@ def _javascript(case: EvalCase) -> str:
         "original": patterns(case.original),
         "blank": is_blank(case.expected),
         "values": [case.expected, case.original],
+        "literal": [spread(case.expected), spread(case.original)]
+        if differ_in_layout(case.original, case.expected)
+        else None,
         "flags": "gu" if differ_by_case(case.original, case.expected) else "giu",
         "nothing": SAYS_NOTHING,
         "invisible": INVISIBLE,
@@ -205,6 +217,13 @@ const isSame = (value) =>
   isMap(value) === isMap(said) && JSON.stringify(sorted(value)) === JSON.stringify(sorted(said));
 let saysIt = data.blank ? data.nothing.includes(text.toLowerCase()) : standing[0].size === data.expected.length;
 let saysOld = differs && standing[1].size === data.original.length;
+if (data.literal !== null) {
+  const raw = spread(said);
+  const [longer, shorter] = [...data.literal].sort((a, b) => b.length - a.length);
+  const rest = raw.split(longer).join("\u0000");
+  const stands = (one) => (one === longer ? raw.includes(longer) : rest.includes(shorter));
+  [saysIt, saysOld] = data.literal.map(stands);
+}
 if (data.blank && isBlank(said)) [saysIt, saysOld] = [true, false];
 else if (typeof said === "object" && said !== null && data.values.some(isSame)) {
   saysIt = isSame(data.values[0]);

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.correction_records import AuthorKind, Caller, Learning, Scope
 from engine.decisions import kept
-from engine.entries import party
+from engine.entries import checked_caller, may_see, party
 from engine.errors import InvalidInput, UnknownNode
 from engine.ids import require
 from engine.learnings import Learned, Verified
@@ -36,7 +36,8 @@ class LearningsView:
     def get(self, learning_id: str, caller: Caller | None = None) -> Learning:
         """Return one learning; UnknownNode when there is none with this id, or it is another tenant's."""
         found = fetch_learnings(self._view._snapshot(), [require(learning_id, "Learning")]).get(learning_id)
-        if found is None or (caller is not None and found.tenant_id not in (None, caller.tenant_id)):
+        checked_caller(caller)
+        if found is None or not may_see(caller, found.tenant_id, found.scope, found.user_id):
             raise UnknownNode(f"There is no learning {learning_id} in this workspace.")
         return found
 
@@ -53,13 +54,15 @@ class LearningsView:
 
         if status not in (None, "active", "invalidated"):
             raise InvalidInput("`status` is active or invalidated.", "status")
+        checked_caller(caller)
         tenants = None
         if caller is not None:
             tenants = [party("tenant", None), party("tenant", caller.tenant_id)]
         rows = [
             learning.model_dump()
             for learning in all_learnings(self._view._snapshot(), tenants)
-            if (status is None or learning.status == status)
+            if may_see(caller, learning.tenant_id, learning.scope, learning.user_id)
+            and (status is None or learning.status == status)
             and (agent_name is None or learning.agent_name == agent_name)
             and (tenant_id is None or learning.tenant_id == tenant_id)
         ]

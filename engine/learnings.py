@@ -173,7 +173,7 @@ def _contradicting(snap: Snapshot, doubt: Doubt, contradiction: Contradiction, e
             doubt.correction_id,
             learning,
             "contradicts",
-            f"It says {quoted(' … '.join(doubt.held))} about the same thing, which was corrected.",
+            f"It says {quoted(' … '.join(doubt.held))} about something very close to what was corrected.",
         )
         for learning, vector in zip(learnings, others, strict=True)
         if sum(a * b for a, b in zip(about, vector, strict=True)) >= contradiction.threshold

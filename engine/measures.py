@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
 
 from engine.correction_records import Caller, CorrectionStats
-from engine.entries import party
+from engine.entries import checked_caller, party
 from engine.errors import InvalidInput
 from engine.states import State
 from engine.store import measures
@@ -32,6 +33,12 @@ def which(
     tenant_id: str | None = None,
 ) -> Which:
     """Return which corrections are meant. With `caller`, none but its own tenant's and those of no tenant."""
+    for name, value in (
+        ("agent_name", agent_name), ("entity_key", entity_key), ("field", field), ("tenant_id", tenant_id),
+    ):  # fmt: skip
+        if value is not None and type(value) is not str:
+            raise InvalidInput(f"`{name}` is text, not {type(value).__name__}.", name)
+    checked_caller(caller)
     tenants: tuple[str, ...] | None = None
     if caller is not None:
         tenants = tuple(dict.fromkeys(party("tenant", name) for name in (None, caller.tenant_id)))
@@ -43,6 +50,7 @@ def which(
         agent=party("agent", agent_name) if agent_name is not None else None,
         entity=party("entity", entity_key) if entity_key is not None else None,
         field=field,
+        user=caller.user_id.strip() if caller is not None and caller.user_id else None,
         since=_moment(since, "since"),
         until=_moment(until, "until"),
     )
@@ -50,9 +58,14 @@ def which(
 
 def stats(snap: Snapshot, chosen: Which) -> CorrectionStats:
     """Return what the chosen corrections come to."""
+    # Two passes at once: the database has more than one thread, and neither needs the other.
+    with ThreadPoolExecutor(1) as beside:
+        entities = beside.submit(measures.by_entity, snap, chosen)
+        tallied = measures.tally(snap, chosen)
     by: dict[str, Counter[str]] = {name: Counter() for name in measures.TALLIED}
-    for values, number in measures.tally(snap, chosen):
+    for values, number in tallied:
         status = status_of(State(str(values["status"])))
+        values["author_kind"] = values["author_kind"] or "human"
         by["status"][status] += number
         if status in COUNTED:
             for name in measures.TALLIED[1:]:
@@ -64,7 +77,7 @@ def stats(snap: Snapshot, chosen: Which) -> CorrectionStats:
     again = measures.repeated(snap, chosen)
     return CorrectionStats(
         total=total,
-        by_entity_key=measures.by_entity(snap, chosen),
+        by_entity_key=entities.result(),
         by_field=_most_first(by["field"]),
         by_agent=_most_first(by["agent"]),
         by_author_kind=_most_first(by["author_kind"]),

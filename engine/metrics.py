@@ -36,7 +36,7 @@ class Metrics:
         self._invalidated = Counter("learnings_invalidated", "Learnings that a correction invalidated.",
             registry=self.registry)  # fmt: skip
         self._rate = Gauge(
-            "correction_rate", "Corrections for each run, by agent, of this process.", ["agent"],
+            "correction_rate", "Corrections for each run, at most 1, by agent, of this process.", ["agent"],
             registry=self.registry,
         )  # fmt: skip
         self._latency = Histogram(
@@ -101,4 +101,4 @@ class Metrics:
             counts[which] += times
             corrections, runs = counts
         if runs:
-            self._rate.labels(agent).set(corrections / runs)
+            self._rate.labels(agent).set(min(1.0, corrections / runs))

@@ -29,10 +29,12 @@ def section(corrections: Sequence[Correction]) -> str:
 
 def line(correction: Correction) -> str:
     """Return one correction as one line."""
-    about = escaped(correction.field or "output", VALUE_LIMIT)
+    about = escaped(correction.field or ("output" if correction.kind == "output" else "claim"), VALUE_LIMIT)
     entity = f" [{escaped(correction.entity_key, VALUE_LIMIT)}]" if correction.entity_key else ""
     reason = f" — {escaped(correction.reason, REASON_LIMIT)}" if correction.reason.strip() else ""
     wrong, right = _value(correction.original_value), _value(correction.corrected_value)
+    if correction.kind == "retract":
+        return f"- {about}: {wrong} was found wrong, and nothing replaces it{entity}{reason}"
     return f"- {about}: {wrong} was corrected to {right}{entity}{reason}"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from engine.backdrops import BACKDROP, IDLE
 from engine.correction_records import Caller, CorrectionHit
 from engine.embeddings import Embedder
-from engine.entries import audiences, party
+from engine.entries import audiences, checked_caller, party
 from engine.errors import InvalidInput, ModelUnavailable
 from engine.relevance import FLOOR, Asked, Crowd, Matrix, Outlook, Signals, Talk, Vocabulary, compared, judged
 from engine.store.corrections import fetch_corrections
@@ -46,7 +46,7 @@ MEANT: Final = 1_000  # characters of a query whose meaning is looked for
 SAMPLE: Final = 1_000
 CROWD: Final = 256
 TERMS: Final = 24
-MATCHES: Final = 12_000  # about so many corrections are looked at for their words; each costs a microsecond
+MATCHES: Final = 4_000  # about so many corrections are looked at for their words; each costs some microseconds
 KEPT: Final = 500
 
 
@@ -117,6 +117,9 @@ class Recaller:
             InvalidInput: the query is not text, or `top_k` or `min_score` is out of range.
         """
         text, floor = _checked(query, top_k, min_score)
+        checked_caller(caller)
+        if entity_key is not None and type(entity_key) is not str:
+            raise InvalidInput(f"`entity_key` is text, not {type(entity_key).__name__}.", "entity_key")
         judgements, near = self.judge(snap, text, caller, entity_key)
         scores = judged([signals for _, signals in judgements], near.talk)
         names = [name for name, _ in judgements]

@@ -103,8 +103,7 @@ class Ledger:
     def outdated(self, entry: Entry) -> list[Known]:
         """Return the records that an entry supersedes: other fixes of the same value, and fixes to it."""
         found = [known for known in self.live("slot_key", entry.slot_key) if known.same_key != entry.same_key]
-        if entry.names_a_thing:
-            found += self.live("result_key", entry.slot_key)
+        found += self.live("result_key", entry.slot_key)
         return list({known.id: known for known in found if self.status[known.id] == "applied"}.values())
 
 
@@ -214,6 +213,8 @@ class Recording:
             summary = f"{entry.agent_name} proposed to correct {quoted(claim.statement)}."
             return Plan(change, self.kind, summary, entry.agent_name, entry.reason, made, [noted], {"noted": [noted]})
         existing = known.id if known is not None else None
+        if existing is not None:
+            see_again(change, existing, entry, runs)
         plan = correct_claim(snap, change, request, entry, existing, self.contradiction)
         runs.hang(plan.ref, entry)
         noted = Noted(plan.ref, existing is None, "applied")

@@ -27,6 +27,8 @@ def entries_of(
         InvalidInput: `mapping` or a default names what is no part of a correction.
     """
     _check(mapping, defaults)
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise InvalidInput(f"`rows` is a list of maps from column to value, not {type(rows).__name__}.", "rows")
     taken: dict[int, Entry] = {}
     rejected: list[RejectedRow] = []
     for number, row in enumerate(rows, 1):

@@ -101,6 +101,8 @@ def compare(original: Value, corrected: Value, text: str) -> Standing:
 
     What both say in one place (the unit of two doses) stands for both, but does not bring the old one back by itself.
     """
+    if differ_in_layout(original, corrected):
+        return _literally(spread(original), spread(corrected), text)
     cased = differ_by_case(original, corrected)
     folded = fold(text)
     found = {
@@ -129,6 +131,21 @@ def compare(original: Value, corrected: Value, text: str) -> Standing:
         if is_blank(original)
         else differs and all((_ORIGINAL, pattern) in standing for pattern in patterns(original)),
     )
+
+
+def differ_in_layout(one: Value, other: Value) -> bool:
+    """Return whether two values say the same but for blanks, grouping or composition, so that only these can tell."""
+    first, second = spread(one), spread(other)
+    if first == second or is_blank(one) or is_blank(other) or differ_by_case(one, other):
+        return False
+    return fold(first) == fold(second) or (stands_in(one, second) and stands_in(other, first))
+
+
+def _literally(original: str, corrected: str, text: str) -> Standing:
+    """Compare two texts character for character; where one holds the other, the longer one is what stands."""
+    longer, shorter = sorted((original, corrected), key=len, reverse=True)
+    stands = {longer: longer in text, shorter: shorter in text.replace(longer, "\0")}
+    return Standing(corrected=stands[corrected], original=stands[original])
 
 
 def differ_by_case(one: Value, other: Value) -> bool:

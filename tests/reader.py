@@ -88,6 +88,8 @@ def read(client: falkordb.FalkorDB, workspace_id: str) -> Graph:
     names: dict[int, str] = {}
     for number, labels, props in graph.ro_query("MATCH (n) RETURN id(n), labels(n), properties(n)").result_set:
         plain = dict(props)
+        if labels in (["CorrectionVector"], ["VectorSpace"]):
+            continue  # made from the rest, at any time, by whoever searches
         names[number] = str(plain.get("id"))
         if labels == ["Workspace"] and not workspace:
             workspace = plain
@@ -96,7 +98,7 @@ def read(client: falkordb.FalkorDB, workspace_id: str) -> Graph:
         else:
             nodes[plain["id"]] = (labels[0], plain)
     rows = graph.ro_query("MATCH (n)-[e]->(m) RETURN type(e), id(n), id(m), properties(e)").result_set
-    edges = [Edge(relation, names[a], names[b], dict(props)) for relation, a, b, props in rows]
+    edges = [Edge(relation, names[a], names[b], dict(props)) for relation, a, b, props in rows if a in names]
     return Graph(workspace, nodes, edges, extra)
 
 

@@ -11,8 +11,8 @@ import pytest
 import engine
 from engine.correction_records import Caller
 from engine.errors import InvalidInput, ModelUnavailable
-from engine.vectors import PASSAGE
 from engine.store.recall import all_vectors
+from engine.vectors import PASSAGE
 from tests.benchmarks.embedding import HashedWords
 
 ME = Caller(agent_name="reader", user_id="ana", tenant_id="mine")

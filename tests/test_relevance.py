@@ -144,8 +144,8 @@ def test_fusion_prefers_what_both_rankings_have() -> None:
 def test_common_words_are_left_out_where_they_cost() -> None:
     vocabulary = Vocabulary(1000, {"the": 900, "rare": 2, "some": 100})
     assert telling_terms(["the", "rare", "some", "new"], vocabulary, 1000) == (["new", "rare", "some", "the"], [])
-    assert telling_terms(["the", "rare", "some", "new"], vocabulary, 100_000) == (["new", "rare", "some"], ["the"])
+    assert telling_terms(["the", "rare", "some", "new"], vocabulary, 30_000) == (["new", "rare", "some"], ["the"])
     assert telling_terms(["the"], vocabulary, 1_000_000) == ([], ["the"])
     many = [f"n{at}" for at in range(60)]
     assert telling_terms(many, vocabulary, 10**9) == (many[:TERMS], many[TERMS:])
-    assert 0.1 * 100_000 < MATCHES < 0.9 * 100_000
+    assert 0.1 * 30_000 < MATCHES < 0.9 * 30_000

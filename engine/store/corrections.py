@@ -58,6 +58,13 @@ _BY_KEY: Final = (
     "MATCH (k:Correction) WHERE k.request_key IN $ids AND k.born <= $r "
     f"RETURN k.request_key, k.id, {LIFE_K} ORDER BY k.born"
 )
+_SAYING: Final = (
+    "MATCH (c:Claim) WHERE c.id IN $ids MATCH (k:Correction)-[e:REPLACES_WITH]->(c) WHERE e.born <= $r RETURN k.id"
+)
+_PROPOSED: Final = (
+    "MATCH (c:Claim) WHERE c.id IN $ids MATCH (k:Correction)-[e:PROPOSES]->(c) "
+    f"WHERE e.born <= $r RETURN c.id, k.id, {LIFE_K} ORDER BY k.born, k.id"
+)
 _STATUS: Final[dict[str, CorrectionStatus]] = {
     "applied": "active",
     "pending": "pending",
@@ -167,6 +174,17 @@ def corrections_of(snap: Snapshot, claims: Iterable[str]) -> dict[str, list[tupl
     for group in found.values():
         group.sort(key=lambda entry: (took_effect(entry[2]) or entry[2].born, entry[0]))
     return found
+
+
+def corrections_saying(snap: Snapshot, claims: Iterable[str]) -> list[str]:
+    """Return the corrections that put these claims in the place of others."""
+    return sorted({row[0] for row in snap.rows_for(_SAYING, claims)})
+
+
+def proposals_for(snap: Snapshot, claims: Iterable[str]) -> list[tuple[str, str, Lifeline]]:
+    """Return (claim, correction, lifeline) of the corrections of these claims that wait for a person."""
+    found = [(claim, k, Lifeline.read(columns)) for claim, k, columns in snap.rows_for(_PROPOSED, claims)]
+    return [entry for entry in found if entry[2].at(snap.revision).status == "pending"]
 
 
 def corrections_by_request(snap: Snapshot, keys: Iterable[str]) -> dict[str, str]:

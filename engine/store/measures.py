@@ -22,6 +22,7 @@ class Which:
     agent: str | None = None
     entity: str | None = None
     field: str | None = None
+    user: str | None = None
     since: str | None = None
     until: str | None = None
 
@@ -37,6 +38,9 @@ class Which:
             parts.append("k.entity_key = $entity")
         if self.field is not None:
             parts.append("k.field = $field")
+        if self.user is not None:
+            # What one user corrected for himself is no other's.
+            parts.append("(k.scope IS NULL OR k.scope <> 'user' OR k.user = $user)")
         if self.since is not None:
             parts.append("k.at >= $since")
         if self.until is not None:
@@ -64,6 +68,7 @@ class Which:
             "agent": self.agent,
             "entity": self.entity,
             "field": self.field,
+            "user": self.user,
             "since": self.since,
             "until": self.until,
         }
@@ -79,29 +84,25 @@ def tally(snap: Snapshot, which: Which) -> list[tuple[dict[str, str | None], int
     One pass over the corrections, however much is asked of them.
     """
     query = (
-        f"MATCH (k:Correction) WHERE {which.condition} WITH {_STATE} AS state, k.agent AS agent, k.field AS field, "
-        "coalesce(k.author_kind, 'human') AS author_kind, k.reviewer AS author, "
-        "coalesce(k.day, substring(k.at, 0, 10)) AS day "
-        "RETURN split(state, ':')[0] AS status, agent, field, author_kind, author, day, count(*)"
+        f"MATCH (k:Correction) WHERE {which.condition} "
+        f"RETURN {_STATE} AS state, k.agent, k.field, k.author_kind, k.reviewer, k.day, count(*)"
     )
     rows = snap.rows(query, **which.params())
-    return [(dict(zip(TALLIED, row[:-1], strict=True)), row[-1]) for row in rows]
+    return [(dict(zip(TALLIED, [row[0].partition(":")[0], *row[1:-1]], strict=True)), row[-1]) for row in rows]
 
 
 def by_entity(snap: Snapshot, which: Which) -> dict[str, int]:
     """Return how many corrections that count are about each entity, most first."""
-    query = (
-        f"MATCH (k:Correction) WHERE {which.condition} AND k.entity IS NOT NULL {_COUNTED} WITH k.entity AS name "
-        "RETURN name, count(*) AS times ORDER BY times DESC, name"
-    )
-    return {row[0]: row[1] for row in snap.rows(query, **which.params())}
+    query = f"MATCH (k:Correction) WHERE {which.condition} {_COUNTED} RETURN k.entity, count(*)"
+    rows = [(name, times) for name, times in snap.rows(query, **which.params()) if name]
+    return dict(sorted(rows, key=lambda row: (-row[1], row[0])))
 
 
 def repeated(snap: Snapshot, which: Which) -> int:
     """Return how many corrections were recorded again after the first time."""
     query = (
-        f"MATCH (k:Correction)-[e:SEEN_AGAIN]->(:Sighting) WHERE {which.condition} AND e.born <= $r "
-        f"WITH DISTINCT k {_COUNTED} RETURN count(k)"
+        "MATCH (g:Sighting) WITH g MATCH (k)-[e:SEEN_AGAIN]->(g) "
+        f"WHERE {which.condition} AND e.born <= $r WITH DISTINCT k {_COUNTED} RETURN count(k)"
     )
     return int(snap.rows(query, **which.params())[0][0])
 
@@ -115,7 +116,8 @@ def runs(snap: Snapshot, which: Which) -> int:
 def corrected_runs(snap: Snapshot, which: Which) -> int:
     """Return how many of those runs have a correction that counts."""
     query = (
-        f"MATCH (k:Correction)-[e:OF_RUN]->(n:AgentRun) WHERE {which.condition} AND {which.run_condition} "
+        "MATCH (n:AgentRun) WITH n MATCH (k)-[e:OF_RUN]->(n) "
+        f"WHERE {which.condition} AND {which.run_condition} "
         f"AND e.born <= $r WITH k, n, {_STATE} AS state "
         "WHERE state STARTS WITH 'applied' OR state STARTS WITH 'superseded' RETURN count(DISTINCT n)"
     )
@@ -126,7 +128,8 @@ def accuracy_by_day(snap: Snapshot, which: Which) -> list[tuple[str, int, int]]:
     """Return (day, runs, corrected runs), oldest first."""
     every = f"MATCH (n:AgentRun) WHERE {which.run_condition} RETURN substring(n.at, 0, 10) AS day, count(n)"
     wrong = (
-        f"MATCH (k:Correction)-[e:OF_RUN]->(n:AgentRun) WHERE {which.condition} AND {which.run_condition} "
+        "MATCH (n:AgentRun) WITH n MATCH (k)-[e:OF_RUN]->(n) "
+        f"WHERE {which.condition} AND {which.run_condition} "
         f"AND e.born <= $r WITH k, n, {_STATE} AS state "
         "WHERE state STARTS WITH 'applied' OR state STARTS WITH 'superseded' "
         "RETURN substring(n.at, 0, 10) AS day, count(DISTINCT n)"

@@ -26,7 +26,7 @@ WIDEST: Final = 4_096
 ABOUT: Final = 2.0  # a word of the entity or the field counts so much more than one of what was said
 
 _ACTIVE: Final = (
-    "((k.since <= $r AND k.state STARTS WITH 'applied') OR "
+    "(k.outdated IS NULL OR k.outdated > $r) AND ((k.since <= $r AND k.state STARTS WITH 'applied') OR "
     "(k.since > $r AND [i IN range(0, size(coalesce(k.past_since, [])) - 1) "
     "WHERE k.past_since[i] <= $r | k.past_state[i]][-1] STARTS WITH 'applied'))"
 )

@@ -149,6 +149,7 @@ KEYS: Final = (
     "day",
     "heeded",
     "approved_by",
+    "outdated",
     # learnings
     "verified",
     "how",

@@ -31,10 +31,29 @@ EVERYDAY: Final = (
     "What is the best way to clean sneakers?", "Compose a toast for a wedding.", "How old is the universe?",
 )  # fmt: skip
 
+# What somebody mentions, and no correction can matter for: every second one calibrates.
+MENTIONED: Final = (
+    "The meeting was cancelled.", "The engine needs oil.", "Our server crashed last night.",
+    "I missed the bus.", "The projector in the big hall is broken.", "My daughter got a puppy.",
+    "The bakery opens at six.", "The river is frozen.", "He plays chess every evening.", "The wifi is slow.",
+    "They planted three apple trees.", "The keynote was inspiring.", "Snow is expected in the mountains.",
+    "The choir rehearses on Tuesdays.", "My phone fell into the sink.", "The parking lot is full.",
+    "We adopted two kittens.", "The lamp flickers.", "She ran her first marathon.",
+    "The strike ends tomorrow.", "Wolves have returned to the valley.", "The elevator smells of paint.",
+    "I am allergic to cats.", "The backup did not run.", "The milk has gone sour.", "The opera was too long.",
+    "A hedgehog lives under our shed.", "The sprint review is at three.", "The mayor opened a playground.",
+    "My knee hurts when I run.", "The kettle is boiling.", "Traffic was terrible.", "The laptop overheats.",
+    "He speaks four languages.", "The pool is closed for cleaning.", "Mars is visible tonight.",
+    "Our cactus has a flower.", "The intern made pancakes.", "The tide comes in at noon.",
+    "The deploy was rolled back.", "Wir haben den Zug verpasst.", "Der Hund hat Flöhe.",
+    "La piscine est fermée.", "Mon vélo est volé.", "Los niños juegan fuera.", "今天下雪了。", "服务器又宕机了。",
+    "猫が寝ています。",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Workload:
-    """Records of one shape, and what is asked. Kinds: lexical, paraphrase, stale, tenants, unrelated, everyday."""
+    """Records of one shape, and what is asked, by kind."""
 
     name: str
     part: str
@@ -90,6 +109,10 @@ def _queries(records: Sequence[RecordArguments], part: str) -> dict[str, list[Qu
         "tenants": data.tenant_queries(records),
         "unrelated": [query for at, query in enumerate(unrelated) if _calibrates(at) == calibrating],
     }
+    every = [query.caller for query in unrelated]
+    queries["mentioned"] = [
+        Query(text, None, every[at]) for at, text in enumerate(MENTIONED) if (at % 2 == 0) == calibrating
+    ]
     if not calibrating:
         callers = [query.caller for query in unrelated]
         queries["everyday"] = [Query(text, None, callers[at]) for at, text in enumerate(EVERYDAY)]
