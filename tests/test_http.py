@@ -492,7 +492,15 @@ def test_text_that_cannot_be_stored_is_refused_everywhere(owner: Client) -> None
     agent = "/agents/extractor"
     for path in ("/agents/%00/corrections", "/agents/a%00b/runs"):
         refused(owner.get(path), 400, "invalid_input", "agent_name")
-    refused(owner.get("/agents/%FF"), 404, "unknown_path")
+    for answer in (
+        owner.get("/agents/%FF"),
+        owner.get("/agents/%FF/corrections"),
+        owner.get("/corrections/%FF"),
+        owner.post("/agents/%FF/corrections", json={"originalValue": 1, "correctedValue": 2}),
+        owner.post("/agents/%FF/runs", json={"output": "x"}),
+    ):
+        assert answer.status_code in (400, 404), answer.text
+        assert set(answer.json()) == {"error"}
     refused(owner.put("/agents/" + "n" * 501, json={}), 400, "invalid_input", "agent_name")
     refused(owner.put("/agents/%20", json={}), 400, "invalid_input", "agent_name")
     for name in ("field", "entity_key", "agent_name", "tenant_id"):

@@ -198,7 +198,7 @@ class BesidePages:
         await (self._api if self._api.serves(scope) else self._app)(scope, receive, send)
 
 
-def _parts(scope: Scope) -> list[str] | None:
+def _parts(scope: Scope) -> list[str]:
     raw: bytes | None = scope.get("raw_path")
     return segments(raw if raw is not None else str(scope["path"]).encode("utf-8", "surrogateescape"))
 

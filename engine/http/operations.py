@@ -101,17 +101,17 @@ class Table:
         self.operations = tuple(operations)
         self._roots = {operation.parts[0] for operation in operations}
 
-    def serves(self, parts: Sequence[str] | None) -> bool:
+    def serves(self, parts: Sequence[str]) -> bool:
         """Return whether a path is ours, known or not."""
-        return bool(parts) and parts is not None and parts[0] in self._roots
+        return bool(parts) and parts[0] in self._roots
 
-    def find(self, method: str, parts: Sequence[str] | None) -> tuple[Operation, dict[str, str]]:
+    def find(self, method: str, parts: Sequence[str]) -> tuple[Operation, dict[str, str]]:
         """Return the operation that a request asks for, and the names in its path.
 
         Raises:
             Problem: 404 when nothing is at this path, 405 when something else can be done there.
         """
-        fitting = [(o, names) for o in self.operations if parts and (names := o.matched(parts)) is not None]
+        fitting = [(o, names) for o in self.operations if (names := o.matched(parts)) is not None]
         if not fitting:
             raise Problem(404, "unknown_path", "There is nothing at this path. /openapi.json lists what there is.")
         # A literal part goes before a name: `/corrections/stats` is no correction.

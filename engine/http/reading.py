@@ -158,12 +158,13 @@ def validated(model: type[Model], given: dict[str, Any], where: str) -> Model:
     raise invalid(f"`{shortened('.'.join(names), '')}` cannot be used: {first['msg']}.", field)
 
 
-def segments(raw_path: bytes) -> list[str] | None:
-    """Return the parts of a path, each decoded on its own: a name may hold a slash. None when it is not UTF-8."""
-    try:
-        parts = [unquote_to_bytes(part).decode("utf-8") for part in raw_path.split(b"?")[0].split(b"/")[1:]]
-    except UnicodeDecodeError:
-        return None
+def segments(raw_path: bytes) -> list[str]:
+    """Return the parts of a path, each decoded on its own: a name may hold a slash.
+
+    What is not UTF-8 becomes characters that no name can hold, and is refused as such.
+    """
+    path = raw_path.split(b"?")[0]
+    parts = [unquote_to_bytes(part).decode("utf-8", "surrogateescape") for part in path.split(b"/")[1:]]
     return parts[:-1] if len(parts) > 1 and not parts[-1] else parts
 
 
