@@ -1,11 +1,22 @@
 """What texts are measured by: how corrections read in general, and what people say that no correction can matter for.
 
-Neither has anything to do with what a workspace records. A new text here changes what the floor means: calibrate anew.
+Neither has anything to do with what a workspace records. A new text here changes what the floor means: calibrate
+anew. Their vectors come with the program, since making them takes seconds: `python -m engine.backdrops` after a change.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.embeddings import LocalE5
+from engine.ids import digest
+
+Vectors: TypeAlias = NDArray[np.float32]
+FILE: Final = Path(__file__).with_name("backdrops.npz")
 
 # Corrections about nothing in particular: a crowd for workspaces that have none yet.
 BACKDROP: Final = (
@@ -137,3 +148,24 @@ IDLE: Final = (
     "Le train est en retard.", "Il fait très chaud aujourd'hui.", "El perro duerme en el jardín.",
     "我明天去北京。", "会议取消了。", "電車が遅れています。",
 )  # fmt: skip
+
+
+def made_before(space: str) -> Vectors | None:
+    """Return the vectors of BACKDROP and IDLE in a space, if they came with the program and are of these very texts."""
+    if not FILE.exists():
+        return None
+    with np.load(FILE) as kept:
+        if str(kept["space"]) != space or str(kept["texts"]) != digest(*BACKDROP, *IDLE):
+            return None
+        return np.asarray(kept["vectors"], dtype=np.float32)
+
+
+def main() -> None:
+    """Make the vectors that come with the program anew, with the local model."""
+    model = LocalE5()
+    vectors = np.asarray(model.passages([*BACKDROP, *IDLE]), dtype=np.float16)
+    np.savez_compressed(FILE, space=model.space, texts=digest(*BACKDROP, *IDLE), vectors=vectors)
+
+
+if __name__ == "__main__":
+    main()

