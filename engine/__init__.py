@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.cancellation import Cancel
     from engine.correction_records import (
         Caller,
         Correction,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from engine.embeddings import Embedder
     from engine.errors import (
+        Cancelled,
         DatabaseUnavailable,
         EvidenceRejected,
         InvalidInput,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         UnknownWorkspace,
         WorkbenchError,
     )
+    from engine.model import ChatModel
     from engine.notices import Notice
     from engine.product import ProductEdge, ProductGraph, ProductNode
     from engine.records import (
@@ -82,6 +85,8 @@ if TYPE_CHECKING:
     from engine.workspace import Workspace
 
 _HOME = {
+    "engine.cancellation": ("Cancel",),
+    "engine.model": ("ChatModel",),
     "engine.correction_records": (
         "Caller", "Correction", "CorrectionHit", "CorrectionPage", "CorrectionStats", "EvalCase", "ImportReport",
         "Invalidation", "Learning", "RecordPreview", "RejectedRow",
@@ -89,7 +94,7 @@ _HOME = {
     "engine.embeddings": ("Embedder",),
     "engine.notices": ("Notice",),
     "engine.errors": (
-        "DatabaseUnavailable", "EvidenceRejected", "InvalidInput", "ModelUnavailable", "NotAllowed",
+        "Cancelled", "DatabaseUnavailable", "EvidenceRejected", "InvalidInput", "ModelUnavailable", "NotAllowed",
         "StalePreview", "UnknownNode", "UnknownWorkspace", "WorkbenchError",
     ),
     "engine.product": ("ProductEdge", "ProductGraph", "ProductNode"),
@@ -110,6 +115,9 @@ __all__ = [
     "Answer",
     "Applied",
     "Caller",
+    "Cancel",
+    "Cancelled",
+    "ChatModel",
     "Claim",
     "ClaimChange",
     "ClaimHit",

@@ -8,7 +8,8 @@ WorkbenchError
 ├── NotAllowed            a rule of the product forbids it, now
 ├── StalePreview          what the reviewer was shown would no longer happen; carries the fresh preview
 ├── DatabaseUnavailable   the database cannot be reached, or is not one the engine can trust
-└── ModelUnavailable      a model was asked for and none answers
+├── ModelUnavailable      a model was asked for and none answers, or not with what was asked for
+└── Cancelled             whoever asked for it called it off; nothing was changed
 """
 
 from __future__ import annotations
@@ -70,4 +71,8 @@ class DatabaseUnavailable(WorkbenchError, ConnectionError):
 
 
 class ModelUnavailable(WorkbenchError):
-    """A model was asked for and none answers."""
+    """A model was asked for and none answers, or not with what was asked for; nothing was changed."""
+
+
+class Cancelled(WorkbenchError):
+    """Whoever asked for it called it off; nothing was changed."""

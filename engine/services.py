@@ -1,4 +1,4 @@
-"""What a workbench shares with its workspaces: the embedding model, notices, metrics, and settings."""
+"""What a workbench shares with its workspaces: the models, notices, metrics, and settings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from engine.embeddings import Embedder, choose_embedder, describe
 from engine.learnings import THRESHOLD, Contradiction
 from engine.metrics import Metrics
+from engine.model import ChatModel, configured_model
 from engine.notices import Notices
 from engine.recall import Recaller
 from engine.vectors import VectorKeeper
@@ -18,8 +19,14 @@ AUTO: Final = "auto"
 class Services:
     """Made when first needed; shared by threads."""
 
-    def __init__(self, embeddings: str | Embedder = AUTO, contradiction_threshold: float = THRESHOLD) -> None:
+    def __init__(
+        self,
+        embeddings: str | Embedder = AUTO,
+        contradiction_threshold: float = THRESHOLD,
+        model: str | ChatModel = AUTO,
+    ) -> None:
         self._asked = embeddings
+        self.model = configured_model(model)
         self._threshold = contradiction_threshold
         self._mutex = threading.Lock()
         self._recaller: Recaller | None = None
@@ -49,4 +56,6 @@ class Services:
         """Stop what runs in the background."""
         if self._recaller is not None and self._recaller.keeper is not None:
             self._recaller.keeper.close()
+        if self.model is not None:
+            self.model.close()
         self.notices.close()

@@ -16,6 +16,7 @@ from engine.errors import DatabaseUnavailable, InvalidInput, UnknownWorkspace
 from engine.inputs import NAME_LIMIT, checked_text
 from engine.learnings import THRESHOLD
 from engine.metrics import Metrics
+from engine.model import ChatModel
 from engine.planning import now
 from engine.records import WorkspaceInfo
 from engine.services import Services
@@ -42,6 +43,7 @@ def open_workbench(
     module: str | os.PathLike[str] | None = None,
     embeddings: str | Embedder = "auto",
     contradiction_threshold: float = THRESHOLD,
+    model: str | ChatModel = "auto",
 ) -> Workbench:
     """Open a database and return the workbench on it.
 
@@ -55,6 +57,8 @@ def open_workbench(
             `CORRIGENDA_EMBEDDING_MODEL` names its model, else the local model if it is installed, else none),
             "openai", "local", "none", or an embedder of one's own.
         contradiction_threshold: cosine from which on a learning is about the same thing as a correction.
+        model: the language model that extracts and answers: "auto" (the one that `OPENAI_API_KEY`, `OPENAI_BASE_URL`
+            and `OPENAI_MODEL` configure, else none: rules do it), "none", or an `engine.ChatModel`.
 
     Raises:
         DatabaseUnavailable: it cannot be reached or started; the message says what to do.
@@ -62,7 +66,7 @@ def open_workbench(
     """
     if where is not None and data_dir is not None:
         raise InvalidInput("Give the URL of a server or a data folder, not both.")
-    services = Services(embeddings, contradiction_threshold)
+    services = Services(embeddings, contradiction_threshold, model)
     url = os.fspath(where) if where is not None else os.environ.get("FALKORDB_URL", "")
     if url and data_dir is None:
         if "://" not in url:
@@ -124,6 +128,11 @@ class Workbench:
     def embeddings(self) -> str:
         """A sentence that says which embedding model is in use, or that there is none and what to do."""
         return self._services.embeddings
+
+    @property
+    def model(self) -> ChatModel | None:
+        """The language model that extracts and answers, or None: then rules do."""
+        return self._services.model
 
     @property
     def metrics(self) -> Metrics:

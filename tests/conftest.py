@@ -20,6 +20,10 @@ hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
 if os.environ.get("CI") == "true":
     hypothesis.settings.load_profile("ci")
 
+# Whatever the machine has configured, the tests use the models that they name.
+for setting in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "CORRIGENDA_EMBEDDING_MODEL"):
+    os.environ.pop(setting, None)
+
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
