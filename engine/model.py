@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -132,7 +133,9 @@ class ChatModel:
     @property
     def name(self) -> str:
         """What people call the model, and where it runs."""
-        return f"{self._model or 'the model'} at {self.host}"
+        # A server may call a model by the path of its file, which is nobody's business.
+        model = PurePath(self._model).name if self._model.startswith(("/", "~")) else self._model
+        return f"{model or 'the model'} at {self.host}"
 
     def chat(
         self,

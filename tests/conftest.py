@@ -30,12 +30,12 @@ SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 @pytest.fixture(scope="session")
 def wb() -> Iterator[engine.Workbench]:
     if url := os.environ.get("FALKORDB_URL"):
-        with engine.open(url) as workbench:
+        with engine.open(url, embeddings="none") as workbench:
             yield workbench
         return
     folder = Path(tempfile.mkdtemp(prefix="corrigenda-"))
     try:
-        with engine.open(data_dir=folder) as workbench:
+        with engine.open(data_dir=folder, embeddings="none") as workbench:
             yield workbench
     finally:
         shutil.rmtree(folder, ignore_errors=True)
