@@ -27,6 +27,11 @@ for setting in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "CORRIGENDA
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Playwright's synchronous API leaves an event loop running in the main thread; after it, no test could start one.
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 @pytest.fixture(scope="session")
 def wb() -> Iterator[engine.Workbench]:
     if url := os.environ.get("FALKORDB_URL"):
