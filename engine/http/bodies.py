@@ -23,12 +23,14 @@ from engine.records import Preview
 
 ADDRESS_LIMIT = 2_000  # characters of a query in an address: percent-encoded, more would not fit into one
 STORABLE = r"^[^\x00]*$"  # the one character of Unicode that the database does not take
+SAID = r"[^\s\x00\x1c-\x1f\x85]"  # what is no blank, to Python as well: `\s` leaves some out, and `\S` takes NUL
+NOT_BLANK = rf"^[^\x00]*{SAID}[^\x00]*$"
 Name: TypeAlias = Annotated[str, StringConstraints(max_length=NAME_LIMIT, pattern=STORABLE)]
 Key: TypeAlias = Annotated[str, StringConstraints(max_length=FIELD_LIMIT, pattern=STORABLE)]
 Reason: TypeAlias = Annotated[str, StringConstraints(max_length=REASON_LIMIT, pattern=STORABLE)]
 Given: TypeAlias = Annotated[str, StringConstraints(max_length=INPUT_LIMIT, pattern=STORABLE)]
 Tag: TypeAlias = Annotated[str, StringConstraints(max_length=TAG_LIMIT, pattern=STORABLE)]
-Statement: TypeAlias = Annotated[str, StringConstraints(max_length=STATEMENT_LIMIT, pattern=r"^[^\x00]*\S[^\x00]*$")]
+Statement: TypeAlias = Annotated[str, StringConstraints(max_length=STATEMENT_LIMIT, pattern=NOT_BLANK)]
 Asked: TypeAlias = Annotated[str, StringConstraints(max_length=ADDRESS_LIMIT, pattern=STORABLE)]
 Sought: TypeAlias = Annotated[str, StringConstraints(max_length=RECALL_LIMIT, pattern=STORABLE)]
 VALUE: dict[str, Any] = {
@@ -170,7 +172,7 @@ def _told(schema: dict[str, Any]) -> None:
     schema["allOf"] = [
         {
             "if": {"properties": {"scope": {"const": scope}}, "required": ["scope"]},
-            "then": {"properties": {f"{scope}_id": {"type": "string", "pattern": r"\S"}}, "required": [f"{scope}_id"]},
+            "then": {"properties": {f"{scope}_id": {"type": "string", "pattern": SAID}}, "required": [f"{scope}_id"]},
         }
         for scope in ("user", "tenant")
     ]

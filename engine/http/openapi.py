@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, TypeAdapter
 
-from engine.http.bodies import VALUE
+from engine.http.bodies import NOT_BLANK, VALUE
 from engine.http.operations import Operation
 from engine.http.problems import ErrorBody
 from engine.http.reading import BODY_LIMIT
@@ -86,7 +86,7 @@ def _described(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 
 def _path(operation: Operation) -> list[dict[str, Any]]:
     kept = {"type": "string", "minLength": 1}
-    of_agents = {**kept, "maxLength": 500, "pattern": r"^[^\x00]*\S[^\x00]*$"}
+    of_agents = {**kept, "maxLength": 500, "pattern": NOT_BLANK}
     return [
         {"name": name, "in": "path", "required": True, "schema": of_agents if name == "agent" else kept}
         for name in operation.names
