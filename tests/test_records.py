@@ -903,7 +903,8 @@ def test_another_model_embeds_anew_in_the_background_and_mixes_no_spaces(
         assert (progress.total, progress.running) == (200, True)
         assert ws.corrections.wait_for_vectors(60)
         assert (progress.done, progress.running, progress.error) == (200, False, "")
-        assert nearest(ws, newer) == 200
+        assert store.all_vectors(ws._snapshot()) == 200
+        assert nearest(ws, newer) >= 198  # the index is approximate: one of 200 can be out of its reach
         spaces = ws._snapshot().rows("MATCH (v:CorrectionVector) RETURN DISTINCT v.space")
         assert [row[0] for row in spaces] == [f"words.v2.{PASSAGE}"]
         after = ws.corrections.recall("total of old 7", Caller(agent_name="bot"), top_k=1, min_score=0.0)
